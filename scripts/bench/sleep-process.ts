@@ -1,0 +1,55 @@
+/**
+ * One step of the sleep bench in a process of its own: makes a brain, opens it, or lets it sleep, and tells
+ * the parent how long that took and the most memory the process held.
+ */
+import { readFileSync } from "node:fs";
+import { Brain } from "../../src/app.ts";
+import { fillBrain } from "./brain-files.ts";
+
+export interface SleepStep {
+  readonly kind: "fill" | "open" | "sleep";
+  readonly path: string;
+  readonly nodes: number;
+}
+
+export interface SleepStepResult {
+  readonly seconds: number;
+  readonly peakBytes: number;
+  /** What each phase of a sleep took, in order; empty for the other steps. */
+  readonly phases: readonly { readonly name: string; readonly tookMs: number; readonly stopped: boolean }[];
+}
+
+async function main(): Promise<void> {
+  const step = JSON.parse(process.argv[2] ?? "") as SleepStep;
+  const brain = Brain.open({ path: step.path, create: step.kind === "fill" });
+  const started = performance.now();
+  let phases: SleepStepResult["phases"] = [];
+  try {
+    if (step.kind === "fill") await fillBrain(brain, step.nodes);
+    else if (step.kind === "sleep") phases = await sleepOnce(brain);
+    else await brain.search("a question that loads what a search needs");
+  } finally {
+    brain.close();
+  }
+  const result: SleepStepResult = { seconds: (performance.now() - started) / 1000, peakBytes: peakMemory(), phases };
+  process.send?.(result);
+}
+
+/** @throws Error when a phase failed: the time of a failure is no measurement. */
+async function sleepOnce(brain: Brain): Promise<SleepStepResult["phases"]> {
+  const { phases } = await brain.sleep();
+  const failed = phases.find(({ error }) => error !== undefined);
+  if (failed !== undefined) throw new Error(`the phase ${failed.name} failed: ${failed.error?.message ?? ""}`);
+  return phases.map(({ name, tookMs, details }) => ({ name, tookMs, stopped: (details?.stopped ?? 0) > 0 }));
+}
+
+/** Where the kernel tells it, the peak since this program started; a forked process inherits the other figure. */
+function peakMemory(): number {
+  if (process.platform === "linux") {
+    const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
+    if (kib !== undefined) return Number(kib) * 1024;
+  }
+  return process.resourceUsage().maxRSS * 1024;
+}
+
+await main();

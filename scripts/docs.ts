@@ -1,0 +1,44 @@
+/**
+ * Writes the reference of the command line, src/cli/REFERENCE.md, from the definitions of its commands.
+ * With `--check` it writes nothing and fails when the file is not what it would write.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Command } from "commander";
+import { createProgram } from "../src/cli/program.ts";
+import { packagePath } from "../src/core/package-path.ts";
+
+const REFERENCE = packagePath("src/cli/REFERENCE.md");
+
+const INTRODUCTION = `# Command line reference
+
+Made by \`tsx scripts/docs.ts\` from the definitions in program.ts; do not edit.
+
+- Every command takes \`--json\`: one JSON value on stdout; a failure is \`{"error": {"code", "message", "hint"}}\` on stderr.
+- Exit status: 0 worked, 1 failed, 2 called wrongly, 130 interrupted.
+- The brain is \`--brain FILE\`, else \`DORMOUSE_BRAIN\`, else \`~/.dormouse/brain.db\`. \`init\` and \`demo PATH\` make it.
+- Times are ISO 8601 (\`2026-05-01\`, \`2026-05-01T10:30:00Z\`), or words such as \`yesterday\` and \`in 3 days\`. A date and time
+  needs an offset. Ranges are \`FROM..TO\`, \`FROM..\` or \`..TO\`.
+`;
+
+function renderReference(): string {
+  const program = createProgram(() => {});
+  const sections = program.commands.map((command) => `## ${command.name()}\n\n${fence(helpOf(command))}`);
+  return [INTRODUCTION, `## dormouse\n\n${fence(helpOf(program))}`, ...sections].join("\n");
+}
+
+/** The help of a command without the global options, which stand once at the top. */
+function helpOf(command: Command): string {
+  return command.helpInformation().replace(/\nGlobal Options:\n(?: {2}.*\n)+/, "");
+}
+
+function fence(text: string): string {
+  return `\`\`\`\n${text.trim()}\n\`\`\`\n`;
+}
+
+const wanted = renderReference();
+if (!process.argv.includes("--check")) {
+  writeFileSync(REFERENCE, wanted);
+} else if (readFileSync(REFERENCE, "utf8") !== wanted) {
+  process.stderr.write("src/cli/REFERENCE.md is stale: run `npx tsx scripts/docs.ts`\n");
+  process.exitCode = 1;
+}

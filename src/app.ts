@@ -1,0 +1,218 @@
+/**
+ * The composition root: joins store, embedder and use-cases into one Brain. Every face (CLI, library,
+ * MCP, dashboard) calls this and nothing below it. Extraction and sleep load when asked for: their parsers
+ * would otherwise be paid at every start.
+ */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { type Clock, dayOf, systemClock } from "./core/clock.ts";
+import { parseEventId } from "./core/ids.ts";
+import type { Embedder, ProgressListener } from "./core/ports.ts";
+import type { Actor, ExtractReport, RememberInput, RememberResult, SearchAnswer, SearchOptions } from "./core/types.ts";
+import { createBuiltinEmbedder } from "./embed/builtin/builtin.ts";
+import type { ExtractOptions } from "./extract/run.ts";
+import { forget, pin, revive, type StateChange, unpin } from "./recall/states.ts";
+import { type RebuildReport, rebuildDerived } from "./remember/rebuild.ts";
+import { rememberAll, rememberOne } from "./remember/remember.ts";
+import { buildContext, type ContextAnswer, type ContextOptions } from "./retrieve/context.ts";
+import {
+  how,
+  list,
+  type PathStep,
+  type SourceDetail,
+  show,
+  type ThoughtInspection,
+  type WhyNode,
+  why,
+} from "./retrieve/inspect.ts";
+import { search } from "./retrieve/search.ts";
+import type { SleepOptions, SleepReport } from "./sleep/cycle.ts";
+import { type Census, takeCensus } from "./store/census.ts";
+import { type CheckResult, checkIntegrity } from "./store/integrity.ts";
+import type { EventView } from "./store/ledger.ts";
+import { Store } from "./store/store.ts";
+import { LISTABLE_STATES, type ListFilter, type ThoughtDetail } from "./store/thoughts.ts";
+
+export type {
+  Census,
+  EventView,
+  ExtractOptions,
+  ListFilter,
+  PathStep,
+  SleepOptions,
+  SleepReport,
+  SourceDetail,
+  StateChange,
+  ThoughtDetail,
+  ThoughtInspection,
+  WhyNode,
+};
+export { LISTABLE_STATES };
+
+export interface BrainOptions {
+  /** The brain file; default: `defaultBrainPath()`. */
+  readonly path?: string;
+  /** Make the file when it is not there. */
+  readonly create?: boolean;
+  /** Who writes through this object; default a person. */
+  readonly actor?: Actor;
+  readonly clock?: Clock;
+  /** Default: the built-in one, loaded at first use. */
+  readonly embedder?: Embedder;
+}
+
+export interface DoctorReport {
+  readonly healthy: boolean;
+  readonly checks: readonly CheckResult[];
+  readonly rebuilt: RebuildReport | null;
+}
+
+export interface LedgerQuery {
+  readonly node?: string;
+  /** Exclusive: events after this one, `e_12` or `12`. */
+  readonly since?: string;
+  readonly limit?: number;
+}
+
+const DEFAULT_LEDGER_LIMIT = 20;
+
+/** `DORMOUSE_BRAIN`, else `~/.dormouse/brain.db`. */
+export function defaultBrainPath(environment: NodeJS.ProcessEnv = process.env): string {
+  return environment.DORMOUSE_BRAIN || join(homedir(), ".dormouse", "brain.db");
+}
+
+/** One open brain. Close it when done; every method throws DormouseError on failure. */
+export class Brain {
+  readonly #store: Store;
+  readonly #actor: Actor;
+  #embedder: Embedder | undefined;
+
+  private constructor(store: Store, options: BrainOptions) {
+    this.#store = store;
+    this.#actor = options.actor ?? "person";
+    this.#embedder = options.embedder;
+  }
+
+  static open(options: BrainOptions = {}): Brain {
+    const path = options.path ?? defaultBrainPath();
+    const store = Store.open(path, options.clock ?? systemClock, { create: options.create === true });
+    return new Brain(store, options);
+  }
+
+  get path(): string {
+    return this.#store.connection.path;
+  }
+
+  /** Remembers one thought; a refusal throws. */
+  remember(input: RememberInput): Promise<RememberResult> {
+    return rememberOne(this.#store, this.#embed(), input, { actor: this.#actor });
+  }
+
+  /** Remembers many in one transaction; refusals are results. */
+  rememberAll(inputs: readonly RememberInput[]): Promise<RememberResult[]> {
+    return rememberAll(this.#store, this.#embed(), inputs, { actor: this.#actor });
+  }
+
+  /** Reads transcripts, vaults and text files into the brain; only what is new is written. */
+  async extract(paths: readonly string[], options: ExtractOptions = {}): Promise<ExtractReport> {
+    const { runExtract } = await import("./extract/run.ts");
+    return runExtract(this.#store, this.#embed(), paths, options);
+  }
+
+  /** Finds thoughts. What it returns counts as read today, noted after the answer is made. */
+  async search(query: string, options: SearchOptions = {}): Promise<SearchAnswer> {
+    const answer = await search(this.#store, this.#embed(), query, options);
+    this.#noteAccess(answer.results.map(({ id }) => id));
+    return answer;
+  }
+
+  /** A pack of evidence for an agent under a token budget. Never counts as an access. */
+  context(hints: readonly string[] = [], options: ContextOptions = {}): Promise<ContextAnswer> {
+    return buildContext(this.#store, this.#embed(), hints, options);
+  }
+
+  /** Everything about one thought or source. */
+  show(id: string): ThoughtInspection | SourceDetail {
+    return show(this.#store, id);
+  }
+
+  /** What a thought rests on, to a depth. */
+  why(id: string, depth?: number): WhyNode {
+    return why(this.#store, id, depth);
+  }
+
+  /** Shortest path between two nodes; null when there is none. */
+  how(fromId: string, toId: string): PathStep[] | null {
+    return how(this.#store, fromId, toId);
+  }
+
+  list(filter: ListFilter): ThoughtDetail[] {
+    return list(this.#store, filter);
+  }
+
+  /** Takes a thought out of search until it is revived; nothing is deleted. */
+  forget(id: string, reason: string): StateChange {
+    return forget(this.#store, id, reason, this.#actor);
+  }
+
+  revive(id: string): StateChange {
+    return revive(this.#store, id, this.#actor);
+  }
+
+  pin(id: string): StateChange {
+    return pin(this.#store, id, this.#actor);
+  }
+
+  unpin(id: string): StateChange {
+    return unpin(this.#store, id, this.#actor);
+  }
+
+  /** Runs one cycle of sleep. */
+  async sleep(options: SleepOptions = {}): Promise<SleepReport> {
+    const { runSleep } = await import("./sleep/cycle.ts");
+    return runSleep(this.#store, this.#embed(), options);
+  }
+
+  stats(): Census {
+    return takeCensus(this.#store);
+  }
+
+  /** Checks every invariant; with `rebuild`, remakes the derived indexes first. */
+  async doctor(options: { rebuild?: boolean; onProgress?: ProgressListener } = {}): Promise<DoctorReport> {
+    const rebuilt =
+      options.rebuild === true ? await rebuildDerived(this.#store, this.#embed(), options.onProgress) : null;
+    const checks = checkIntegrity(this.#store);
+    return { healthy: checks.every(({ violations }) => violations === 0), checks, rebuilt };
+  }
+
+  /** Events of the ledger, newest first. */
+  ledger(query: LedgerQuery = {}): EventView[] {
+    return this.#store.read(() =>
+      this.#store.ledger.list({
+        limit: query.limit ?? DEFAULT_LEDGER_LIMIT,
+        ...(query.node === undefined ? {} : { nodeId: this.#store.thoughts.resolve(query.node) }),
+        ...(query.since === undefined ? {} : { since: parseEventId(query.since) }),
+      }),
+    );
+  }
+
+  close(): void {
+    this.#store.close();
+  }
+
+  #embed(): Embedder {
+    this.#embedder ??= createBuiltinEmbedder();
+    return this.#embedder;
+  }
+
+  #noteAccess(ids: readonly string[]): void {
+    if (ids.length === 0) return;
+    const store = this.#store;
+    store.write(() =>
+      store.operations.noteAccess(
+        ids.map((id) => store.thoughts.resolve(id)),
+        dayOf(store.now()),
+      ),
+    );
+  }
+}

@@ -1,0 +1,39 @@
+/** `dormouse list`: thoughts in any state, latest first, one a line. */
+import { LISTABLE_STATES, type ListFilter } from "../../app.ts";
+import { DormouseError } from "../../core/errors.ts";
+import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
+import { listLine } from "../render.ts";
+
+interface ListFlags {
+  readonly kind?: readonly string[];
+  readonly domain?: readonly string[];
+  readonly tag?: readonly string[];
+  readonly state: string;
+  readonly limit: string;
+}
+
+/** JSON: an array of thoughts. */
+export async function runList(invocation: Invocation, flags: ListFlags): Promise<ExitStatus> {
+  const filter: ListFilter = {
+    limit: readCount("--limit", flags.limit),
+    state: readState(flags.state),
+    ...(flags.kind === undefined ? {} : { kinds: flags.kind }),
+    ...(flags.domain === undefined ? {} : { domains: flags.domain }),
+    ...(flags.tag === undefined ? {} : { tags: flags.tag }),
+  };
+  const thoughts = await withBrain(invocation, (brain) => brain.list(filter));
+  invocation.output.print(thoughts, (found, style) =>
+    found.length === 0 ? "no thoughts" : found.map((thought) => listLine(thought, style)).join("\n"),
+  );
+  return 0;
+}
+
+function readState(text: string): NonNullable<ListFilter["state"]> {
+  const state = LISTABLE_STATES.find((known) => known === text);
+  if (state === undefined) {
+    throw new DormouseError("usage", "--state is none of the states", {
+      hint: `One of ${LISTABLE_STATES.join(", ")}.`,
+    });
+  }
+  return state;
+}

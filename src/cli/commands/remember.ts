@@ -1,0 +1,166 @@
+/** `dormouse remember`: one thought from the arguments or from standard input. */
+import { DormouseError } from "../../core/errors.ts";
+import type {
+  Basis,
+  Facet,
+  Interval,
+  LegInput,
+  ReferentTime,
+  RememberInput,
+  RememberResult,
+} from "../../core/types.ts";
+import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
+import { describeReferent } from "../times.ts";
+
+interface RememberFlags {
+  readonly kind?: string;
+  readonly domain?: string;
+  readonly tag?: readonly string[];
+  readonly when?: string;
+  readonly leg?: readonly string[];
+  readonly source?: string;
+  readonly scope?: string;
+  readonly basis?: Basis;
+  readonly confidence?: string;
+  readonly salience?: string;
+  readonly aspect?: readonly string[];
+  readonly facet?: readonly string[];
+  readonly due?: string;
+  readonly valid?: string;
+  readonly about?: readonly string[];
+}
+
+/** Bytes of standard input read before the text counts as too long: 20,000 characters of the widest kind. */
+const MAX_STDIN_BYTES = 80_000;
+
+interface ThoughtTimes {
+  referent?: ReferentTime;
+  due?: number;
+  valid?: Interval;
+}
+
+/** What a time came to, for the person to check. */
+interface TimeNote {
+  readonly option: string;
+  readonly words: string;
+  readonly meaning: string;
+}
+
+export async function runRemember(invocation: Invocation, text: string, flags: RememberFlags): Promise<ExitStatus> {
+  const { times, notes } = await readTimes(flags);
+  const attributes = readAttributes(flags);
+  const result = await withBrain(invocation, async (brain) => {
+    const content = text === "-" ? await readStdin() : text;
+    return brain.remember({ content, ...attributes, ...times });
+  });
+  invocation.output.print({ id: result.id, status: result.status }, (answer) => renderRemembered(answer, notes));
+  return 0;
+}
+
+function renderRemembered(answer: Pick<RememberResult, "id" | "status">, notes: readonly TimeNote[]): string {
+  const known = answer.status === "known" ? "known already" : answer.status;
+  return [
+    `${known} ${answer.id}`,
+    ...notes.map(({ option, words, meaning }) => `  ${option} "${words}" was read as ${meaning}`),
+  ].join("\n");
+}
+
+function readAttributes(flags: RememberFlags): Omit<RememberInput, "content"> {
+  const { source } = flags;
+  return {
+    ...(flags.kind === undefined ? {} : { kind: flags.kind }),
+    ...(flags.domain === undefined ? {} : { domain: flags.domain }),
+    ...(flags.scope === undefined ? {} : { scope: flags.scope }),
+    ...(flags.basis === undefined ? {} : { basis: flags.basis }),
+    ...(flags.tag === undefined ? {} : { tags: flags.tag }),
+    ...(flags.aspect === undefined ? {} : { aspects: flags.aspect }),
+    ...(flags.about === undefined ? {} : { subjects: flags.about }),
+    ...(flags.facet === undefined ? {} : { facets: flags.facet.map(readFacet) }),
+    ...(flags.leg === undefined ? {} : { legs: flags.leg.map(readLeg) }),
+    ...(flags.confidence === undefined ? {} : { confidence: readCount("--confidence", flags.confidence, 0) }),
+    ...(flags.salience === undefined ? {} : { salience: readCount("--salience", flags.salience, 0) }),
+    ...(source === undefined
+      ? {}
+      : { occurrence: { source: { type: "named", key: source, name: source, trust: "unknown" } } }),
+  };
+}
+
+function readFacet(text: string): Facet {
+  const at = text.indexOf("=");
+  if (at < 1 || at === text.length - 1) {
+    throw new DormouseError("usage", "--facet must be name=value", { hint: "For instance --facet city=Lisbon." });
+  }
+  return { name: text.slice(0, at), value: text.slice(at + 1) };
+}
+
+function readLeg(text: string): LegInput {
+  const parents = text
+    .split(",")
+    .map((id) => id.trim())
+    .filter((id) => id !== "");
+  if (parents.length === 0) throw new DormouseError("usage", "--leg names no id");
+  return { parents };
+}
+
+async function readTimes(flags: RememberFlags): Promise<{ times: ThoughtTimes; notes: TimeNote[] }> {
+  const { when, due, valid } = flags;
+  if (when === undefined && due === undefined && valid === undefined) return { times: {}, notes: [] };
+  const { readDue, readRange, readTime } = await import("../times.ts");
+  const now = Date.now();
+  const notes: TimeNote[] = [];
+  const note = (option: string, words: string | null, interval: { from: number | null; to: number | null }) => {
+    if (words !== null) notes.push({ option, words, meaning: describeReferent(toIsoInterval(interval)) });
+  };
+  const times: ThoughtTimes = {};
+  if (when?.includes("..") === true) {
+    const { range, words } = await readRange(when, now);
+    times.referent = range;
+    note("--when", words, range);
+  } else if (when !== undefined) {
+    const { time, words } = await readTime(when, now);
+    times.referent = time;
+    note("--when", words, time);
+  }
+  if (due !== undefined) {
+    const answer = await readDue(due, now);
+    times.due = answer.due;
+    note("--due", answer.words, { from: answer.due, to: answer.due });
+  }
+  if (valid !== undefined) {
+    const { range, words } = await readRange(valid, now);
+    times.valid = range;
+    note("--valid", words, range);
+  }
+  return { times, notes };
+}
+
+function toIsoInterval({ from, to }: { from: number | null; to: number | null }): {
+  from: string | null;
+  to: string | null;
+} {
+  return {
+    from: from === null ? null : new Date(from).toISOString(),
+    to: to === null ? null : new Date(to).toISOString(),
+  };
+}
+
+/** @throws DormouseError `too_long`, or `invalid` for bytes that are no UTF-8. */
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    if (size > MAX_STDIN_BYTES) {
+      throw new DormouseError("too_long", "standard input: 20,000 characters at most", {
+        hint: "`dormouse extract` cuts long text into linked parts.",
+      });
+    }
+    chunks.push(bytes);
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw new DormouseError("invalid", "standard input is not UTF-8 text");
+  }
+}

@@ -1,0 +1,36 @@
+/** `dormouse stats`: what the brain holds. */
+import type { Census } from "../../app.ts";
+import { type ExitStatus, type Invocation, withBrain } from "../invocation.ts";
+import { printable, type Style } from "../output.ts";
+
+export async function runStats(invocation: Invocation): Promise<ExitStatus> {
+  const census = await withBrain(invocation, (brain) => brain.stats());
+  invocation.output.print(census, renderCensus);
+  return 0;
+}
+
+function renderCensus(census: Census, style: Style): string {
+  const { vectors, ledger } = census;
+  const counts = (entries: Readonly<Record<string, number>>) =>
+    Object.entries(entries)
+      .filter(([, count]) => count > 0)
+      .map(([name, count]) => `${printable(name)} ${count}`)
+      .join(", ");
+  const facts: [string, string][] = [
+    ["thoughts", `${census.thoughts}, ${census.visible} of them visible`],
+    ["sources", String(census.sources)],
+    ["states", counts(census.states)],
+    ["kinds", counts(census.kinds)],
+    ["domains", counts(census.domains)],
+    ["legs", String(census.legs)],
+    ["links", String(census.links)],
+    ["met", `${census.occurrences} occurrences`],
+    ["vectors", vectors.model === null ? "none" : `${vectors.count} of ${vectors.dimensions} by ${vectors.model}`],
+    ["ledger", `${ledger.events} events, head ${ledger.head.slice(0, 16)}`],
+    ["file", `${(census.fileBytes / 1_048_576).toFixed(1)} MiB`],
+  ];
+  return facts
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) => `${style.dim(name.padEnd(9))} ${value}`)
+    .join("\n");
+}

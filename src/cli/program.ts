@@ -1,0 +1,355 @@
+/**
+ * The command line's grammar: commands, options, help, and what an exit status means (0 worked, 1 failed,
+ * 2 called wrongly). Every command's module is loaded when it runs, so a start costs this file and commander.
+ */
+import { readFileSync } from "node:fs";
+import { Command, CommanderError, Help, type HelpContext, Option } from "commander";
+import { DormouseError, isUsageError } from "../core/errors.ts";
+import { packagePath } from "../core/package-path.ts";
+import { BASES, THOUGHT_KINDS } from "../core/types.ts";
+import type { ExitStatus, Invocation } from "./invocation.ts";
+import { Output } from "./output.ts";
+
+const USAGE_STATUS = 2;
+
+/** A command that prints examples below its help and throws its usage errors. */
+class DormouseCommand extends Command {
+  #examples: readonly string[] = [];
+
+  override createCommand(name?: string): DormouseCommand {
+    return new DormouseCommand(name);
+  }
+
+  /** Complete command lines, shown under the help and in the reference. */
+  examples(...lines: readonly string[]): this {
+    this.#examples = lines;
+    return this;
+  }
+
+  override helpInformation(context?: HelpContext): string {
+    const help = super.helpInformation(context);
+    if (this.#examples.length === 0) return help;
+    const title = this.#examples.length === 1 ? "Example" : "Examples";
+    return `${help}\n${title}:\n${this.#examples.map((line) => `  $ ${line}\n`).join("")}`;
+  }
+
+  override error(message: string): never {
+    const [what = "", suggestion] = message.replace(/^error: /, "").split("\n");
+    const name = commandPath(this);
+    throw new DormouseError("usage", what.replace(/\.$/, ""), {
+      hint: `${suggestion === undefined ? "" : `${suggestion.replace(/^\((.*)\)$/, "$1")} `}See \`${name} --help\`.`,
+    });
+  }
+}
+
+function commandPath(command: Command): string {
+  const names: string[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
+  return names.join(" ");
+}
+
+/**
+ * Runs one command line, printing its result or its failure.
+ * @param argv the arguments without node and script
+ * @returns the exit status: 0, 1 for a failure, 2 for a usage error
+ */
+export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  const end = argv.indexOf("--");
+  const json = (end < 0 ? argv : argv.slice(0, end)).includes("--json");
+  try {
+    let status: number = 0;
+    const program = createProgram((reported) => {
+      status = reported;
+    });
+    if (argv.length === 0) {
+      process.stderr.write(program.helpInformation());
+      return USAGE_STATUS;
+    }
+    await program.parseAsync([...argv], { from: "user" });
+    return status;
+  } catch (error) {
+    // Commander throws to end a command line that asked for help.
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    new Output(json).fail(error);
+    return isUsageError(error) ? USAGE_STATUS : 1;
+  }
+}
+
+type Report = (status: ExitStatus) => void;
+
+/** The whole grammar. `report` receives the status of the command that ran. */
+export function createProgram(report: Report): DormouseCommand {
+  const program = new DormouseCommand("dormouse");
+  program
+    .description("One person's memory for AI agents, in one file.")
+    .option("--brain <file>", "the brain file (default: $DORMOUSE_BRAIN or ~/.dormouse/brain.db)")
+    .option("--json", "print JSON")
+    .option("-V, --version", "print the version")
+    .helpOption("-h, --help", "show help")
+    .helpCommand("help [command]", "show the help of a command")
+    .configureHelp({ showGlobalOptions: true, formatHelp })
+    .exitOverride()
+    .on("option:version", () => {
+      process.stdout.write(`${readVersion()}\n`);
+      throw new CommanderError(0, "dormouse.version", "");
+    })
+    .examples(
+      "dormouse init",
+      "dormouse extract ~/.claude/projects ~/notes",
+      'dormouse search "what did we decide about the flat"',
+    );
+  addFillingCommands(program, report);
+  addAskingCommands(program, report);
+  addInspectingCommands(program, report);
+  addStateCommands(program, report);
+  addCareCommands(program, report);
+  return program;
+}
+
+/** Commander's layout at a fixed width, so that help and reference are the same everywhere. */
+function formatHelp(command: Command, helper: Help): string {
+  helper.helpWidth = 100;
+  return Help.prototype.formatHelp.call(helper, command, helper);
+}
+
+function readVersion(): string {
+  const { version }: { version: string } = JSON.parse(readFileSync(packagePath("package.json"), "utf8"));
+  return version;
+}
+
+function invocationOf(command: Command): Invocation {
+  const { brain, json } = command.optsWithGlobals<{ brain?: string; json?: boolean }>();
+  return { brainPath: brain, output: new Output(json === true) };
+}
+
+/** Appends a repeated option's value. */
+function collect(value: string, earlier: readonly string[] | undefined): string[] {
+  return [...(earlier ?? []), value];
+}
+
+function addFillingCommands(program: DormouseCommand, report: Report): void {
+  program
+    .command("init")
+    .description("create the brain; does nothing when it is there")
+    .examples("dormouse init", "dormouse init --brain ./project.db")
+    .action(async (_options: object, command: Command) => {
+      const { runInit } = await import("./commands/init.ts");
+      report(await runInit(invocationOf(command)));
+    });
+  program
+    .command("extract")
+    .description("read transcripts, notes and text into the brain; only what is new is written")
+    .argument("<path...>", "files or folders; - reads standard input")
+    .addOption(
+      new Option("--format <format>", "how to read the files")
+        .choices(["auto", "claude-code", "markdown", "jsonl", "text"])
+        .default("auto"),
+    )
+    .option("--domain <domain>", "domain of what is read (default: from the session or folder)")
+    .option("--scope <scope>", "scope of what is read")
+    .option("--dry-run", "tell what would be written, write nothing")
+    .option("--subagents", "read what subagents said, too")
+    .option("--strict", "exit 1 when anything could not be read")
+    .examples("dormouse extract ~/.claude/projects", "dormouse extract ~/notes --format markdown --dry-run")
+    .action(async (paths: string[], options: object, command: Command) => {
+      const { runExtract } = await import("./commands/extract.ts");
+      report(await runExtract(invocationOf(command), paths, options));
+    });
+  program
+    .command("remember")
+    .description("remember one thought, 20,000 characters at most")
+    .argument("<text>", "the thought; - reads it from standard input")
+    .option("--kind <kind>", `${THOUGHT_KINDS.join(", ")}, or a word of your own (default: fact)`)
+    .option("--domain <domain>", "part of life or work it belongs to")
+    .option("--tag <tag>", "a tag; may be repeated", collect)
+    .option("--when <time>", "when it happened: ISO 8601, FROM..TO, or words such as yesterday")
+    .option("--leg <ids>", "ids it rests on, all of them together, by commas; repeated: any leg is enough", collect)
+    .option("--source <name>", "who or what it is from (default: your own word)")
+    .option("--scope <scope>", "scope it is kept in")
+    .addOption(new Option("--basis <basis>", "how it is known").choices(BASES))
+    .option("--confidence <n>", "0 to 100")
+    .option("--salience <n>", "0 to 100")
+    .option("--aspect <aspect>", "an aspect; may be repeated", collect)
+    .option("--facet <name=value>", "a named value; may be repeated", collect)
+    .option("--due <time>", "when it is due")
+    .option("--valid <range>", "when it holds, FROM..TO")
+    .option("--about <subject>", "whom or what it is about; may be repeated", collect)
+    .examples(
+      'dormouse remember "The flat in Graça costs 1,150 euros" --tag lisbon --when yesterday',
+      "pbpaste | dormouse remember - --kind insight",
+    )
+    .action(async (text: string, options: object, command: Command) => {
+      const { runRemember } = await import("./commands/remember.ts");
+      report(await runRemember(invocationOf(command), text, options));
+    });
+}
+
+function addAskingCommands(program: DormouseCommand, report: Report): void {
+  program
+    .command("search")
+    .description("find thoughts by words and meaning")
+    .argument("<query...>", "what to look for")
+    .option("-k <n>", "results at most", "10")
+    .option("--kind <kind>", "only this kind; repeated: any of them", collect)
+    .option("--domain <domain>", "only this domain; repeated: any of them", collect)
+    .option("--tag <tag>", "only with this tag; repeated: with all of them", collect)
+    .option("--when <range>", "only what happened FROM..TO, or at a time such as last week")
+    .option("--explain", "show why each result is where it is")
+    .option("--now <time>", "answer as if it were this time")
+    .examples('dormouse search "landlord phone number"', "dormouse search tram --when 2026-03-01.. --explain")
+    .action(async (words: string[], options: { k: string }, command: Command) => {
+      const { runSearch } = await import("./commands/search.ts");
+      report(await runSearch(invocationOf(command), words.join(" "), options));
+    });
+  program
+    .command("context")
+    .description("evidence for an agent: what is due, what is recent, what fits the hints")
+    .argument("[hint...]", "what the agent is working on")
+    .option("--budget <tokens>", "tokens at most", "2000")
+    .examples('dormouse context "moving to Lisbon" --budget 1000')
+    .action(async (hints: string[], options: { budget: string }, command: Command) => {
+      const { runContext } = await import("./commands/context.ts");
+      report(await runContext(invocationOf(command), hints, options));
+    });
+}
+
+function addInspectingCommands(program: DormouseCommand, report: Report): void {
+  program
+    .command("show")
+    .description("everything about one thought or source")
+    .argument("<id>", "n_… or s_…")
+    .examples("dormouse show n_0123456789abcdef")
+    .action(async (id: string, _options: object, command: Command) => {
+      const { runShow } = await import("./commands/show.ts");
+      report(await runShow(invocationOf(command), id));
+    });
+  program
+    .command("why")
+    .description("what a thought rests on")
+    .argument("<id>", "n_… or s_…")
+    .option("--depth <n>", "steps to follow", "5")
+    .examples("dormouse why n_0123456789abcdef --depth 3")
+    .action(async (id: string, options: { depth: string }, command: Command) => {
+      const { runWhy } = await import("./commands/why.ts");
+      report(await runWhy(invocationOf(command), id, options));
+    });
+  program
+    .command("how")
+    .description("how two thoughts or sources are connected")
+    .argument("<from>", "id of the one")
+    .argument("<to>", "id of the other")
+    .examples("dormouse how n_0123456789abcdef n_fedcba9876543210")
+    .action(async (from: string, to: string, _options: object, command: Command) => {
+      const { runHow } = await import("./commands/how.ts");
+      report(await runHow(invocationOf(command), from, to));
+    });
+  program
+    .command("list")
+    .description("thoughts, latest first")
+    .option("--kind <kind>", "only this kind; repeated: any of them", collect)
+    .option("--domain <domain>", "only this domain; repeated: any of them", collect)
+    .option("--tag <tag>", "only with this tag; repeated: with all of them", collect)
+    .option(
+      "--state <state>",
+      "visible, decayed, forgotten, permanent, pinned, merged, recalled, erased, held, superseded, disputed or all",
+      "visible",
+    )
+    .option("--limit <n>", "thoughts at most", "20")
+    .examples("dormouse list --state decayed", "dormouse list --kind decision --limit 100")
+    .action(async (options: { state: string; limit: string }, command: Command) => {
+      const { runList } = await import("./commands/list.ts");
+      report(await runList(invocationOf(command), options));
+    });
+}
+
+function addStateCommands(program: DormouseCommand, report: Report): void {
+  program
+    .command("forget")
+    .description("take a thought out of search until it is revived; nothing is deleted")
+    .argument("<id>", "n_…")
+    .requiredOption("--reason <words>", "why")
+    .examples('dormouse forget n_0123456789abcdef --reason "out of date"')
+    .action(async (id: string, options: { reason: string }, command: Command) => {
+      const { runForget } = await import("./commands/forget.ts");
+      report(await runForget(invocationOf(command), id, options));
+    });
+  program
+    .command("revive")
+    .description("bring a forgotten or decayed thought back")
+    .argument("<id>", "n_…")
+    .examples("dormouse revive n_0123456789abcdef")
+    .action(async (id: string, _options: object, command: Command) => {
+      const { runRevive } = await import("./commands/revive.ts");
+      report(await runRevive(invocationOf(command), id));
+    });
+  program
+    .command("pin")
+    .description("keep a thought for good: it never decays")
+    .argument("<id>", "n_…")
+    .examples("dormouse pin n_0123456789abcdef")
+    .action(async (id: string, _options: object, command: Command) => {
+      const { runPin } = await import("./commands/pin.ts");
+      report(await runPin(invocationOf(command), id));
+    });
+  program
+    .command("unpin")
+    .description("take a pin away")
+    .argument("<id>", "n_…")
+    .examples("dormouse unpin n_0123456789abcdef")
+    .action(async (id: string, _options: object, command: Command) => {
+      const { runUnpin } = await import("./commands/unpin.ts");
+      report(await runUnpin(invocationOf(command), id));
+    });
+}
+
+function addCareCommands(program: DormouseCommand, report: Report): void {
+  program
+    .command("sleep")
+    .description("tidy the brain: link, merge, promote, let decay")
+    .option("--dry-run", "tell what would be done, change nothing")
+    .option("--max-minutes <m>", "stop after this long; the next sleep goes on from there")
+    .option("--phase <name>", "only this phase; may be repeated", collect)
+    .examples("dormouse sleep", "dormouse sleep --dry-run")
+    .action(async (options: object, command: Command) => {
+      const { runSleep } = await import("./commands/sleep.ts");
+      report(await runSleep(invocationOf(command), options));
+    });
+  program
+    .command("stats")
+    .description("what the brain holds, in numbers")
+    .examples("dormouse stats")
+    .action(async (_options: object, command: Command) => {
+      const { runStats } = await import("./commands/stats.ts");
+      report(await runStats(invocationOf(command)));
+    });
+  program
+    .command("doctor")
+    .description("check the brain; exits 1 when a check fails")
+    .option("--rebuild", "make full text and vectors again first")
+    .examples("dormouse doctor", "dormouse doctor --rebuild")
+    .action(async (options: object, command: Command) => {
+      const { runDoctor } = await import("./commands/doctor.ts");
+      report(await runDoctor(invocationOf(command), options));
+    });
+  program
+    .command("ledger")
+    .description("what was done to the brain, latest first")
+    .option("--node <id>", "only what touched this thought or source")
+    .option("--since <event>", "only after this event, e_…")
+    .option("--limit <n>", "events at most", "20")
+    .examples("dormouse ledger", "dormouse ledger --node n_0123456789abcdef")
+    .action(async (options: { limit: string }, command: Command) => {
+      const { runLedger } = await import("./commands/ledger.ts");
+      report(await runLedger(invocationOf(command), options));
+    });
+  program
+    .command("demo")
+    .description("see it work on a small sample, or with PATH on your own folder")
+    .argument("[path]", "a folder to read into your own brain (default: the sample, in a throw-away brain)")
+    .option("-y, --yes", "read PATH without asking")
+    .examples("dormouse demo", "dormouse demo ~/notes --yes")
+    .action(async (path: string | undefined, options: object, command: Command) => {
+      const { runDemo } = await import("./commands/demo.ts");
+      report(await runDemo(invocationOf(command), path, options));
+    });
+}

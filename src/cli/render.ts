@@ -1,0 +1,128 @@
+/**
+ * Thoughts and their surroundings as text for a person, shared by the commands that show them.
+ * Pure: takes what the brain answered, gives lines.
+ */
+import type { SourceDetail, StateChange, ThoughtDetail, ThoughtInspection } from "../app.ts";
+import { firstDay } from "../core/referent.ts";
+import type { ThoughtView } from "../core/types.ts";
+import { fitLine, printable, type Style, wrapText } from "./output.ts";
+import { describeReferent, formatMinute } from "./times.ts";
+
+/** Columns of an id, `n_` and 16 characters. */
+const ID_WIDTH = 18;
+
+/** "1 thought", "2 thoughts". */
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Id, kind, time and further facts of a thought in one line. */
+export function titleLine(view: ThoughtView, style: Style, extra: readonly string[] = []): string {
+  const when = view.referent === null ? null : describeReferent(view.referent);
+  const facts = [view.kind, ...(when === null ? [] : [when]), ...extra];
+  return `${style.bold(view.id)}  ${printable(facts.join("  "))}`;
+}
+
+/** Where a thought is from, with its tags and domain. */
+export function originLine(view: ThoughtView, style: Style): string {
+  const parts = [`${view.source.name} (${view.source.trust})`];
+  if (view.domain !== null) parts.push(view.domain);
+  parts.push(...view.tags.map((tag) => `#${tag}`));
+  return style.dim(fitLine(parts.join("  "), style.width - 2));
+}
+
+/** One line a thought: id, kind, day, beginning of the text. */
+export function listLine(thought: ThoughtDetail, style: Style): string {
+  const happened = thought.referent === null ? null : firstDay(thought.referent);
+  const day = happened ?? thought.recordedAt.slice(0, 10);
+  const marks = stateWords(thought.state);
+  const head = `${thought.kind.padEnd(11)} ${day}  ${marks === "" ? "" : `[${marks}] `}`;
+  const room = style.isTerminal ? Math.max(20, style.width - ID_WIDTH - 2) : 10_000;
+  return `${style.bold(thought.id)}  ${fitLine(`${printable(head)}${thought.content}`, room)}`;
+}
+
+/** What is special about a node's state, in words; empty for a plain visible thought. */
+function stateWords(state: ThoughtDetail["state"]): string {
+  const words: string[] = [];
+  if (state.permanence !== "none") words.push(state.permanence === "pinned" ? "pinned" : "permanent");
+  if (state.decayed !== "none") words.push(state.decayed === "forgotten" ? "forgotten" : `decayed: ${state.decayed}`);
+  if (state.belief !== "asserted") words.push(state.belief);
+  if (state.mergedInto !== null) words.push(`stands behind ${state.mergedInto}`);
+  if (words.length === 0 && !state.visible) words.push("out of search");
+  return words.join(", ");
+}
+
+/** Everything `show` knows, one fact a line. */
+export function renderInspection(node: ThoughtInspection | SourceDetail, style: Style): string {
+  return node.role === "source" ? renderSource(node, style) : renderThought(node, style);
+}
+
+function renderSource(source: SourceDetail, style: Style): string {
+  return [
+    `${style.bold(source.id)}  source  ${source.type}`,
+    ...factLines(
+      [
+        ["name", source.name],
+        ["reference", source.reference],
+        ["trust", source.trust],
+        ["state", stateWords(source.state)],
+        ["thoughts", String(source.thoughts)],
+      ],
+      style,
+    ),
+  ].join("\n");
+}
+
+function renderThought(thought: ThoughtInspection, style: Style): string {
+  const facts: [string, string | null][] = [
+    ["state", stateWords(thought.state) || "visible"],
+    ["reason", thought.reason],
+    ["happened", thought.referent === null ? null : describeReferent(thought.referent)],
+    ["recorded", formatMinute(new Date(thought.recordedAt))],
+    ["valid", thought.valid === null ? null : describeReferent(thought.valid)],
+    ["due", thought.due === null ? null : formatMinute(new Date(thought.due))],
+    ["speaker", thought.speaker],
+    ["source", `${thought.source.name} (${thought.source.id})`],
+    ["trust", thought.trust],
+    ["basis", thought.basis],
+    ["confidence", thought.confidence === null ? null : String(thought.confidence)],
+    ["salience", thought.salience === null ? null : String(thought.salience)],
+    ["domain", thought.domain],
+    ["scope", thought.scope],
+    ["tags", thought.tags.join(", ")],
+    ["aspects", thought.aspects.join(", ")],
+    ["facets", thought.facets.map(({ name, value }) => `${name}=${value}`).join(", ")],
+    ["about", thought.subjects.join(", ")],
+    ["read on", countOf(thought.accessDays, "day")],
+  ];
+  for (const leg of thought.legs) {
+    const state = leg.ended === null ? "" : `, ended by ${leg.ended}`;
+    facts.push(["rests on", `${leg.axiom ? "the statement itself" : leg.parents.join(" + ")} (${leg.added}${state})`]);
+  }
+  for (const { sourceName, source, said, previous, next, ended } of thought.occurrences) {
+    const places = [
+      said === null ? null : describeReferent(said),
+      previous === null ? null : `after ${previous}`,
+      next === null ? null : `before ${next}`,
+      ended ? "gone from there" : null,
+    ].filter((part) => part !== null);
+    facts.push(["met in", [`${sourceName} (${source})`, ...places].join(", ")]);
+  }
+  for (const { type, direction, id } of thought.links) facts.push([type, direction === "to" ? id : `from ${id}`]);
+  return [
+    `${style.bold(thought.id)}  ${printable(thought.kind)}`,
+    wrapText(thought.content, style.width, "  "),
+    ...factLines(facts, style),
+  ].join("\n");
+}
+
+function factLines(facts: readonly (readonly [string, string | null])[], style: Style): string[] {
+  return facts
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([name, value]) => `  ${style.dim(name.padEnd(11))} ${printable(value ?? "")}`);
+}
+
+/** What a change of state came to. */
+export function renderChange(change: StateChange, done: string): string {
+  return change.changed ? `${done} ${change.id} (${change.event})` : `${change.id} was so already; nothing changed`;
+}

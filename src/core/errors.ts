@@ -1,0 +1,59 @@
+/**
+ * The error type every layer throws. A message names the file, line, rule or id that was wrong and
+ * never a memory's words; the hint says what the person can do next.
+ */
+
+/** Stable machine-readable causes. A code never changes meaning once released. */
+export type ErrorCode =
+  | "usage"
+  | "not_found"
+  | "ambiguous_id"
+  | "not_a_brain"
+  | "newer_brain"
+  | "no_brain"
+  | "brain_exists"
+  | "busy"
+  | "disk_full"
+  | "io"
+  | "damaged"
+  | "model_mismatch"
+  | "model_missing"
+  | "too_long"
+  | "empty"
+  | "naive_time"
+  | "bad_time"
+  | "dead_source"
+  | "recalled"
+  | "forgotten"
+  | "held"
+  | "tombstone"
+  | "unknown_scope"
+  | "invalid"
+  | "lease_held"
+  | "format"
+  | "sleep_failed"
+  | "unhealthy";
+
+/** A failure a person or an agent can act on. */
+export class DormouseError extends Error {
+  override readonly name = "DormouseError";
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+
+  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+  }
+}
+
+/** True for failures the caller brought about by calling wrongly (CLI exit 2). */
+export function isUsageError(error: unknown): boolean {
+  return (
+    error instanceof DormouseError &&
+    (error.code === "usage" ||
+      error.code === "naive_time" ||
+      error.code === "bad_time" ||
+      error.code === "unknown_scope")
+  );
+}

@@ -1,0 +1,115 @@
+/**
+ * What a person does to single thoughts: forget, revive, pin, unpin. Each is one event with its transition;
+ * asking for the state that already holds changes nothing and is no error.
+ */
+import { DormouseError } from "../core/errors.ts";
+import { formatEventId } from "../core/ids.ts";
+import { type Actor, DECAY_REASONS, PERMANENCES } from "../core/types.ts";
+import type { Change, EventKind } from "../store/ledger.ts";
+import type { Store } from "../store/store.ts";
+import { isBlank } from "../text/normalise.ts";
+
+/** Longest reason, in UTF-16 code units. */
+const MAX_REASON_LENGTH = 2_000;
+
+export interface StateChange {
+  readonly id: string;
+  readonly changed: boolean;
+  /** The event that did it; null when nothing changed. */
+  readonly event: string | null;
+}
+
+/**
+ * Takes a thought out of search until a person revives it; nothing is deleted. The reason's words go to
+ * the erasable text table.
+ */
+export function forget(store: Store, id: string, reason: string, actor: Actor): StateChange {
+  if (isBlank(reason)) {
+    throw new DormouseError("usage", "a reason is needed", { hint: 'For instance --reason "out of date".' });
+  }
+  if (reason.length > MAX_REASON_LENGTH) {
+    throw new DormouseError("too_long", `reason: ${MAX_REASON_LENGTH} characters at most`);
+  }
+  return store.write(() => {
+    const nodeId = resolveThought(store, id);
+    if (store.thoughts.state(nodeId).decayed === "forgotten") return { id, changed: false, event: null };
+    const stored = store.contents.add(reason);
+    const seq = store.ledger.record({
+      kind: "decayed",
+      actor,
+      payload: { node: id, reason: "forgotten" },
+      commitment: stored.commitment,
+      changes: [{ nodeId, axis: "decayed", to: DECAY_REASONS.indexOf("forgotten") }],
+    });
+    store.reasons.add(seq, stored.id);
+    return { id, changed: true, event: formatEventId(seq) };
+  });
+}
+
+/**
+ * Brings a decayed or forgotten thought back.
+ * @throws DormouseError `recalled` for one that fell with its source.
+ */
+export function revive(store: Store, id: string, actor: Actor): StateChange {
+  return store.write(() => {
+    const nodeId = resolveThought(store, id);
+    const state = store.thoughts.state(nodeId);
+    if (state.recalledBy !== null) {
+      throw new DormouseError("recalled", `${id} was recalled together with its source`, {
+        hint: "Undo the recall instead.",
+      });
+    }
+    return change(store, "revived", id, { nodeId, axis: "decayed", to: 0 }, state.decayed !== "none", actor);
+  });
+}
+
+/** Makes a thought permanent by a person's word. A decayed one must be revived first. */
+export function pin(store: Store, id: string, actor: Actor): StateChange {
+  return store.write(() => {
+    const nodeId = resolveThought(store, id);
+    const state = store.thoughts.state(nodeId);
+    if (state.decayed !== "none") {
+      throw new DormouseError("forgotten", `${id} is out of search`, { hint: `\`dormouse revive ${id}\` first.` });
+    }
+    const to = PERMANENCES.indexOf("pinned");
+    const changes = state.permanence !== "pinned";
+    return change(store, "permanence.changed", id, { nodeId, axis: "permanence", to }, changes, actor);
+  });
+}
+
+/** Takes a person's pin away; what the thought earned by being read, sleep gives again. */
+export function unpin(store: Store, id: string, actor: Actor): StateChange {
+  return store.write(() => {
+    const nodeId = resolveThought(store, id);
+    const { permanence } = store.thoughts.state(nodeId);
+    return change(
+      store,
+      "permanence.changed",
+      id,
+      { nodeId, axis: "permanence", to: 0 },
+      permanence === "pinned",
+      actor,
+    );
+  });
+}
+
+function change(
+  store: Store,
+  kind: EventKind,
+  id: string,
+  transition: Change,
+  changes: boolean,
+  actor: Actor,
+): StateChange {
+  if (!changes) return { id, changed: false, event: null };
+  const seq = store.ledger.record({ kind, actor, payload: { node: id }, changes: [transition] });
+  return { id, changed: true, event: formatEventId(seq) };
+}
+
+function resolveThought(store: Store, id: string): number {
+  const nodeId = store.thoughts.resolve(id);
+  if (store.thoughts.state(nodeId).role === 0) {
+    throw new DormouseError("usage", `${id} is a source, not a thought`, { hint: "Thought ids begin with n_." });
+  }
+  return nodeId;
+}

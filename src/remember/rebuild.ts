@@ -1,0 +1,68 @@
+/**
+ * Makes derived indexes again from the canonical rows: full text and its statistics, vectors. What they
+ * held before is thrown away; the canonical rows are only read.
+ */
+import type { Embedder, ProgressListener } from "../core/ports.ts";
+import type { Store } from "../store/store.ts";
+import { analyse } from "../text/analyse.ts";
+
+/** Nodes embedded or indexed at a time. */
+const BATCH = 256;
+
+export interface RebuildReport {
+  readonly fullText: number;
+  readonly vectors: number;
+}
+
+/** Rebuilds every derived index. Full text in one transaction; vectors in batches that a later run completes. */
+export async function rebuildDerived(
+  store: Store,
+  embedder: Embedder,
+  onProgress: ProgressListener = () => {},
+): Promise<RebuildReport> {
+  const fullText = rebuildFullText(store, onProgress);
+  const vectors = await rebuildVectors(store, embedder, onProgress);
+  return { fullText, vectors };
+}
+
+/** Analyses every text again. @returns the number of thoughts indexed */
+export function rebuildFullText(store: Store, onProgress: ProgressListener = () => {}): number {
+  return store.write(() => {
+    store.fullText.clear();
+    let done = 0;
+    for (let after = 0; ; ) {
+      const ids = store.thoughts.idsAfter(after, BATCH);
+      if (ids.length === 0) return done;
+      for (const id of ids) {
+        const terms = analyse(store.thoughts.indexedText(id) ?? "");
+        store.fullText.add(id, terms);
+        store.thoughts.setTokenCount(id, terms.length);
+      }
+      done += ids.length;
+      after = ids.at(-1) ?? after;
+      onProgress({ stage: "full text", done, total: null });
+    }
+  });
+}
+
+async function rebuildVectors(store: Store, embedder: Embedder, onProgress: ProgressListener): Promise<number> {
+  store.write(() => {
+    store.vectors.clear();
+    store.vectors.use(embedder.model);
+  });
+  let done = 0;
+  for (let after = 0; ; ) {
+    const ids = store.thoughts.idsAfter(after, BATCH);
+    if (ids.length === 0) return done;
+    const vectors = await embedder.embedPassages(ids.map((id) => store.thoughts.indexedText(id) ?? ""));
+    store.write(() => {
+      for (const [index, id] of ids.entries()) {
+        const vector = vectors[index];
+        if (vector !== undefined) store.vectors.put(id, vector);
+      }
+    });
+    done += ids.length;
+    after = ids.at(-1) ?? after;
+    onProgress({ stage: "vectors", done, total: null });
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * One night of sleep: the phases in order under one lease. A phase that fails is reported and the later ones
+ * still run; a cycle killed at any point loses nothing, and the next one goes on where it stood. A dry run
+ * takes no lease and writes nothing.
+ */
+import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { MS_PER_MINUTE } from "../core/clock.ts";
+import { DormouseError } from "../core/errors.ts";
+import type { Embedder, ProgressListener } from "../core/ports.ts";
+import type { Actor } from "../core/types.ts";
+import type { Store } from "../store/store.ts";
+import { consolidate } from "./consolidate.ts";
+import { decayUnheld } from "./decay.ts";
+import { embedMissing } from "./embed.ts";
+import { linkNeighbors } from "./link.ts";
+import { writeMetrics } from "./metrics.ts";
+import {
+  DEFAULT_SLEEP_CONFIG,
+  PHASE_NAMES,
+  type Phase,
+  type PhaseContext,
+  type PhaseName,
+  type PhaseReport,
+  type SleepConfig,
+} from "./phase.ts";
+import { promoteStanding } from "./promote.ts";
+import { calibrate } from "./thresholds.ts";
+import { keepInOrder } from "./upkeep.ts";
+
+export type { PhaseName, PhaseReport, SleepConfig };
+export { PHASE_NAMES };
+
+const LEASE = "sleep";
+/** How long a holder may be silent; it speaks after every batch, at the latest after a third of this. */
+const LEASE_MS = 10 * MS_PER_MINUTE;
+
+const PHASES: Record<PhaseName, Phase> = {
+  embed: embedMissing,
+  calibrate,
+  link: linkNeighbors,
+  consolidate,
+  promote: promoteStanding,
+  decay: decayUnheld,
+  upkeep: keepInOrder,
+  metrics: writeMetrics,
+};
+
+export interface SleepOptions {
+  /** Plan only. Later phases plan on the brain as it is, not as the earlier ones would leave it. */
+  readonly dryRun?: boolean;
+  /** No batch begins after so many minutes; what is left is the next night's. Default: no limit. */
+  readonly maxMinutes?: number;
+  /** Default: all. They always run in the order of PHASE_NAMES. */
+  readonly phases?: readonly PhaseName[];
+  readonly onProgress?: ProgressListener;
+  /** Who the events say it was; default sleep. */
+  readonly actor?: Actor;
+  readonly config?: Partial<SleepConfig>;
+}
+
+export interface SleepReport {
+  readonly cycle: number;
+  readonly dryRun: boolean;
+  readonly phases: readonly PhaseReport[];
+  readonly tookMs: number;
+}
+
+/**
+ * Runs one cycle.
+ * @throws DormouseError `lease_held` when another process is asleep on this brain, or took the lease over;
+ * `usage` for a bad option. Failures of a phase are in its report instead.
+ */
+export async function runSleep(store: Store, embedder: Embedder, options: SleepOptions = {}): Promise<SleepReport> {
+  const started = performance.now();
+  const wanted = wantedPhases(options);
+  const lease = options.dryRun === true ? null : takeLease(store);
+  try {
+    const night = createNight(store, embedder, options, lease);
+    for (const name of PHASE_NAMES) {
+      if (wanted.has(name)) night.reports.push(await runPhase(name, night));
+    }
+    return {
+      cycle: night.cycle,
+      dryRun: night.dryRun,
+      phases: night.reports,
+      tookMs: elapsed(started),
+    };
+  } finally {
+    lease?.release();
+  }
+}
+
+function wantedPhases({ phases = PHASE_NAMES, maxMinutes }: SleepOptions): ReadonlySet<PhaseName> {
+  const unknown = phases.find((name) => !PHASE_NAMES.includes(name));
+  if (unknown !== undefined) {
+    throw new DormouseError("usage", "there is no such phase", { hint: `Phases: ${PHASE_NAMES.join(", ")}.` });
+  }
+  if (maxMinutes !== undefined && !(maxMinutes > 0)) {
+    throw new DormouseError("usage", "the time limit must be more than 0 minutes");
+  }
+  return new Set(phases);
+}
+
+interface Lease {
+  /** Inside a transaction. @throws DormouseError `lease_held` when another process took the lease over. */
+  keep(): void;
+  release(): void;
+}
+
+function takeLease(store: Store): Lease {
+  const holder = randomUUID();
+  store.leases.acquire(LEASE, holder, LEASE_MS);
+  let renewedAt = store.now();
+  return {
+    keep: () => {
+      const isOld = Math.abs(store.now() - renewedAt) > LEASE_MS / 3;
+      if (isOld || store.leases.get(LEASE)?.holder !== holder) {
+        store.leases.renew(LEASE, holder, LEASE_MS);
+        renewedAt = store.now();
+      }
+    },
+    release: () => store.leases.release(LEASE, holder),
+  };
+}
+
+type Night = Omit<PhaseContext, "breathe" | "reports"> & {
+  readonly reports: PhaseReport[];
+  readonly onProgress: ProgressListener;
+};
+
+function createNight(store: Store, embedder: Embedder, options: SleepOptions, lease: Lease | null): Night {
+  const startedAt = store.now();
+  const endsAt = startedAt + (options.maxMinutes ?? Number.POSITIVE_INFINITY) * MS_PER_MINUTE;
+  return {
+    store,
+    embedder,
+    config: { ...DEFAULT_SLEEP_CONFIG, ...options.config },
+    actor: options.actor ?? "sleep",
+    dryRun: options.dryRun === true,
+    cycle: store.operations.nextCycle(),
+    startedAt,
+    reports: [],
+    onProgress: options.onProgress ?? (() => {}),
+    isTimeUp: () => store.now() >= endsAt,
+    commit: (fn) => {
+      if (lease === null) throw new RangeError("a dry run writes nothing");
+      return store.write(() => {
+        lease.keep();
+        return fn();
+      });
+    },
+  };
+}
+
+async function runPhase(name: PhaseName, night: Night): Promise<PhaseReport> {
+  const started = performance.now();
+  const breathe = async (done: number, total: number | null) => {
+    night.onProgress({ stage: name, done, total });
+    await setImmediate();
+  };
+  try {
+    const outcome = await PHASES[name]({ ...night, breathe });
+    return { name, ...outcome, tookMs: elapsed(started) };
+  } catch (error) {
+    if (error instanceof DormouseError && error.code === "lease_held") throw error;
+    return { name, planned: 0, applied: 0, tookMs: elapsed(started), error: describeError(error) };
+  }
+}
+
+/** Only our own messages are repeated: those of others may quote a memory. */
+function describeError(error: unknown): { code: string; message: string } {
+  if (error instanceof DormouseError) return { code: error.code, message: error.message };
+  const name = error instanceof Error ? error.name : "unknown error";
+  return { code: "sleep_failed", message: `the phase stopped on an unexpected failure (${name})` };
+}
+
+function elapsed(started: number): number {
+  return Math.round((performance.now() - started) * 100) / 100;
+}

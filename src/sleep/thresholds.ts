@@ -1,0 +1,141 @@
+/**
+ * Phase 2: what "similar" and "the same" mean to this brain's model, measured on the brain itself: cosines of
+ * random pairs and of nearest neighbours over a bounded sample. Models differ in both by more than any
+ * constant could bridge (two random texts: 0.1 to 0.8), so no other phase holds a cosine of its own.
+ */
+import { VECTOR_SCALE } from "../core/ports.ts";
+import { DUPLICATE_GAUGE } from "../store/operations.ts";
+import { sampleThoughts } from "../store/sleep-links.ts";
+import type { Store } from "../store/store.ts";
+import { nearestExactly } from "./neighbors.ts";
+import type { PhaseContext, PhaseOutcome } from "./phase.ts";
+
+const MEAN_GAUGE = "random_cosine_mean";
+const P99_GAUGE = "random_cosine_p99";
+const LINK_GAUGE = "link_cosine";
+/** How many vectors the brain had, and which model, when it was calibrated last. */
+const VECTORS_GAUGE = "calibrated_vectors";
+const MODEL_GAUGE = "calibrated_model";
+
+/** A brain is calibrated again once it has grown by this factor. */
+const GROWTH = 1.1;
+/** Vectors read for nearest neighbours of the sample, at most: 40 queries at 100,000 nodes. */
+const NEIGHBOR_COMPARISONS = 4_000_000;
+const MIN_NEIGHBOR_QUERIES = 40;
+
+/**
+ * Distance from identical, in units of the distance between random texts, within which two texts are the
+ * same to the eye of a reader of results.
+ */
+const DUPLICATE_DISTANCE = 0.02;
+/** The same for thoughts whose words are the same: what the model must grant them before they are merged. */
+const MERGE_DISTANCE = 0.12;
+/**
+ * Share of the thoughts whose nearest neighbour is near enough for a link. Decay takes what has no link, so this
+ * also says how far apart a thought must stand to be called isolated.
+ */
+const LINKED_SHARE = 0.75;
+/** A vector without any word has cosine 0.5 with every other; nothing may be similar at that. */
+const LEAST_LINK_COSINE = 0.55;
+
+/** Cosines that steer linking and merging. */
+export interface Thresholds {
+  readonly randomMean: number;
+  readonly link: number;
+  readonly duplicate: number;
+  /** Thoughts in the same words are merged from here on. */
+  readonly merge: number;
+}
+
+/** For brains too small to be measured: high enough for any model. */
+const DEFAULT_THRESHOLDS: Thresholds = { randomMean: 0, link: 0.9, duplicate: 0.985, merge: 0.93 };
+
+/** The thresholds of the last calibration, else the defaults. */
+export function readThresholds(store: Store): Thresholds {
+  const randomMean = store.operations.gauge(MEAN_GAUGE);
+  const link = store.operations.gauge(LINK_GAUGE);
+  const duplicate = store.operations.gauge(DUPLICATE_GAUGE);
+  if (randomMean === null || link === null || duplicate === null) return DEFAULT_THRESHOLDS;
+  return { randomMean, link, duplicate, merge: 1 - MERGE_DISTANCE * (1 - randomMean) };
+}
+
+/** A cosine on the scale of links: 0 as similar as two random texts, 1000 identical. */
+export function toWeight(cosine: number, { randomMean }: Thresholds): number {
+  return Math.max(0, Math.min(1000, Math.round((1000 * (cosine - randomMean)) / (1 - randomMean))));
+}
+
+/** Measured cosines, ascending. */
+export interface CosineSample {
+  readonly random: readonly number[];
+  readonly nearest: readonly number[];
+}
+
+/** Thresholds from a sample: pure, monotone in the sample's quantiles. */
+export function planThresholds({ random, nearest }: CosineSample): Thresholds & { readonly randomP99: number } {
+  // A model that calls everything the same would otherwise divide by zero later on.
+  const randomMean = Math.min(0.95, Math.max(0, random.reduce((sum, cosine) => sum + cosine, 0) / random.length));
+  const randomP99 = quantile(random, 0.99);
+  const merge = 1 - MERGE_DISTANCE * (1 - randomMean);
+  const wanted = Math.max(LEAST_LINK_COSINE, randomP99, quantile(nearest, 1 - LINKED_SHARE));
+  return {
+    randomMean,
+    randomP99,
+    link: Math.min(wanted, merge),
+    duplicate: 1 - DUPLICATE_DISTANCE * (1 - randomMean),
+    merge,
+  };
+}
+
+/** Calibrates a brain that never was, has another model by now, or has grown by a tenth. */
+export function calibrate({ store, config, dryRun, commit }: PhaseContext): PhaseOutcome {
+  const model = store.vectors.active();
+  const vectors = model === null ? 0 : store.vectors.count();
+  const known = store.operations.gauge(VECTORS_GAUGE);
+  if (model === null || vectors < config.calibrationMinNodes) return { planned: 0, applied: 0 };
+  const isCurrent = store.operations.gauge(MODEL_GAUGE) === model.id && known !== null && vectors < known * GROWTH;
+  if (isCurrent) return { planned: 0, applied: 0 };
+  const sample = store.read(() => measureCosines(store, config.calibrationSample, vectors));
+  if (sample.nearest.length < config.calibrationMinNodes / 2) return { planned: 0, applied: 0 };
+  if (dryRun) return { planned: 1, applied: 0, details: { sampled: sample.nearest.length } };
+  const thresholds = planThresholds(sample);
+  commit(() => {
+    for (const [name, value] of [
+      [MEAN_GAUGE, thresholds.randomMean],
+      [P99_GAUGE, thresholds.randomP99],
+      [LINK_GAUGE, thresholds.link],
+      [DUPLICATE_GAUGE, thresholds.duplicate],
+      [VECTORS_GAUGE, vectors],
+      [MODEL_GAUGE, model.id],
+    ] as const) {
+      store.operations.setGauge(name, value);
+    }
+  });
+  return { planned: 1, applied: 1, details: { sampled: sample.nearest.length } };
+}
+
+function measureCosines(store: Store, limit: number, vectors: number): CosineSample {
+  const sampled = sampleThoughts(store.connection, limit).flatMap(({ id, scopeId }) => {
+    const vector = store.vectors.get(id);
+    return vector === null || vector.every((value) => value === 0) ? [] : [{ id, scopeId, vector }];
+  });
+  const random = sampled.flatMap(({ vector }, index) =>
+    sampled.slice(0, index).map((other) => cosineOf(vector, other.vector)),
+  );
+  const queries = Math.max(MIN_NEIGHBOR_QUERIES, Math.floor(NEIGHBOR_COMPARISONS / vectors));
+  const step = Math.max(1, Math.ceil(sampled.length / queries));
+  const nearest = sampled
+    .filter((_, index) => index % step === 0)
+    .flatMap(({ id, scopeId }) => nearestExactly(store, id, scopeId, 1).map(({ cosine }) => cosine));
+  return { random: random.sort((a, b) => a - b), nearest: nearest.sort((a, b) => a - b) };
+}
+
+function cosineOf(a: Int8Array, b: Int8Array): number {
+  let dot = 0;
+  for (let at = 0; at < a.length; at++) dot += (a[at] ?? 0) * (b[at] ?? 0);
+  return Math.max(-1, Math.min(1, dot / (VECTOR_SCALE * VECTOR_SCALE)));
+}
+
+/** Nearest rank; the sample ascends and is not empty. */
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1))] ?? 0;
+}

@@ -1,0 +1,83 @@
+/**
+ * Leases: one holder at a time for work that must not run twice at once. A holder that died is replaced
+ * once its lease ran out or its process is gone.
+ */
+import { DormouseError } from "../core/errors.ts";
+import type { Connection } from "./connection.ts";
+
+export interface LeaseRow {
+  readonly name: string;
+  readonly holder: string;
+  readonly pid: number;
+  readonly acquiredAt: number;
+  readonly expiresAt: number;
+}
+
+export class Leases {
+  readonly #connection: Connection;
+  readonly #now: () => number;
+
+  constructor(connection: Connection, now: () => number) {
+    this.#connection = connection;
+    this.#now = now;
+  }
+
+  /**
+   * Takes the lease for `durationMs`.
+   * @throws DormouseError `lease_held`, naming the process that holds it.
+   */
+  acquire(name: string, holder: string, durationMs: number): void {
+    this.#connection.write(() => {
+      const now = this.#now();
+      const held = this.get(name);
+      if (held !== null && held.holder !== holder && held.expiresAt > now && isRunning(held.pid)) {
+        throw new DormouseError(
+          "lease_held",
+          `process ${held.pid} has been at "${name}" since ${new Date(held.acquiredAt).toISOString()}`,
+          {
+            hint: "Wait for it to finish; a crashed holder is replaced by itself.",
+          },
+        );
+      }
+      this.#connection
+        .sql(
+          `INSERT INTO lease (name, holder, pid, acquired_at, heartbeat_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
+           ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, pid = excluded.pid,
+             acquired_at = excluded.acquired_at, heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at`,
+        )
+        .run(name, holder, process.pid, now, now, now + durationMs);
+    });
+  }
+
+  /** Lengthens a lease that is still ours. @throws DormouseError `lease_held` when another took it over. */
+  renew(name: string, holder: string, durationMs: number): void {
+    const now = this.#now();
+    const { changes } = this.#connection
+      .sql("UPDATE lease SET heartbeat_at = ?, expires_at = ? WHERE name = ? AND holder = ?")
+      .run(now, now + durationMs, name, holder);
+    if (changes === 0) throw new DormouseError("lease_held", `the lease "${name}" was taken over by another process`);
+  }
+
+  release(name: string, holder: string): void {
+    this.#connection.sql("DELETE FROM lease WHERE name = ? AND holder = ?").run(name, holder);
+  }
+
+  get(name: string): LeaseRow | null {
+    return (
+      this.#connection
+        .sql<LeaseRow>(
+          "SELECT name, holder, pid, acquired_at AS acquiredAt, expires_at AS expiresAt FROM lease WHERE name = ?",
+        )
+        .get(name) ?? null
+    );
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}

@@ -1,0 +1,336 @@
+/**
+ * The ledger and the one audit helper. Everything that changes a canonical row goes through `record`,
+ * in the caller's transaction: it writes the transitions, changes the node's axes, and chains the event.
+ * Events hold public ids, numbers and digests, never words.
+ */
+import { formatEventId, formatId } from "../core/ids.ts";
+import { ACTORS, type Actor, BELIEFS, DECAY_REASONS, PERMANENCES, TRUST_LEVELS } from "../core/types.ts";
+import type { Connection } from "./connection.ts";
+import { type CanonicalValue, canonicalJson, sha256 } from "./digest.ts";
+
+const EVENT_VERSION = 1;
+
+/** Audited columns of `node`; the position is the axis number in `transition`, counted from 1. */
+export const AXES = [
+  "decayed",
+  "belief",
+  "permanence",
+  "merged_into",
+  "recalled_by",
+  "erased_by",
+  "stale_by",
+  "trust",
+  "kind_id",
+  "domain_id",
+  "scope_id",
+  "due_at",
+  "valid_from",
+  "valid_to",
+  "confidence",
+  "salience",
+] as const;
+export type Axis = (typeof AXES)[number];
+
+/** Axes that decide whether a node is visible. */
+const VISIBILITY_AXES: ReadonlySet<Axis> = new Set(["decayed", "belief", "merged_into", "recalled_by", "erased_by"]);
+
+export const EVENT_KINDS = [
+  "brain.created",
+  "label.created",
+  "scope.created",
+  "subject.created",
+  "source.created",
+  "thought.created",
+  "thought.reinforced",
+  "attributes.set",
+  "leg.added",
+  "leg.ended",
+  "link.added",
+  "link.ended",
+  "mention.added",
+  "mention.joined",
+  "thread.split",
+  "occurrence.ended",
+  "occurrence.moved",
+  "decayed",
+  "revived",
+  "merged",
+  "unmerged",
+  "permanence.changed",
+  "belief.changed",
+  "tombstone.added",
+  "tombstone.lifted",
+] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+/** One change of one axis of one node; `to` is the stored number. */
+export interface Change {
+  readonly nodeId: number;
+  readonly axis: Axis;
+  readonly to: number | null;
+}
+
+export interface EventInput {
+  readonly kind: EventKind;
+  readonly actor: Actor;
+  readonly payload: { readonly [key: string]: CanonicalValue | undefined };
+  readonly commitment?: Buffer;
+  /** Changes whose target already has the wanted value are dropped. */
+  readonly changes?: readonly Change[];
+}
+
+export interface EventRow {
+  readonly seq: number;
+  readonly kind: string;
+  readonly actor: number;
+  readonly at: number;
+  readonly payload: Buffer;
+  readonly chain: Buffer;
+}
+
+/** One event as the faces show it. */
+export interface EventView {
+  readonly id: string;
+  readonly at: string;
+  readonly actor: Actor;
+  readonly kind: string;
+  readonly payload: unknown;
+  readonly chain: string;
+}
+
+type VisibilityListener = (nodeId: number) => void;
+
+export class Ledger {
+  readonly #connection: Connection;
+  readonly #now: () => number;
+  #ledger: { id: number; publicId: Buffer } | undefined;
+  /** The newest event as this transaction knows it; nobody else can add one while it runs. */
+  #tail: { seq: number; chain: Buffer } | undefined;
+  #onVisibility: VisibilityListener = () => {};
+
+  constructor(connection: Connection, now: () => number) {
+    this.#connection = connection;
+    this.#now = now;
+  }
+
+  /** The derived indexes ask to be told when a node's visibility may have changed. */
+  onVisibilityChange(listener: VisibilityListener): void {
+    this.#onVisibility = listener;
+  }
+
+  /** The store calls it when a write transaction begins or fails: other processes may have added events. */
+  forgetTail(): void {
+    this.#tail = undefined;
+  }
+
+  /** Sequence number the next event will get, inside the write transaction that will write it. */
+  nextSeq(): number {
+    return this.head().seq + 1;
+  }
+
+  head(): { seq: number; chain: Buffer } {
+    const row = this.#connection
+      .sql<{ seq: number; chain: Buffer }>("SELECT seq, chain FROM event WHERE ledger_id = ? ORDER BY seq DESC LIMIT 1")
+      .get(this.#current().id);
+    return row ?? { seq: 0, chain: this.#genesis() };
+  }
+
+  /**
+   * Writes one event with its transitions and applies them. Must run inside a write transaction.
+   * @returns the event's sequence number
+   */
+  record(input: EventInput): number {
+    const ledger = this.#current();
+    const head = this.#tail ?? this.head();
+    const seq = head.seq + 1;
+    const at = this.#now();
+    const states = this.#applyChanges(seq, input.changes ?? []);
+    const payload = canonicalJson(states.length === 0 ? input.payload : { ...input.payload, states });
+    const commitment = input.commitment ?? null;
+    const actor = ACTORS.indexOf(input.actor);
+    const leaf = leafOf({
+      ledger: ledger.publicId,
+      seq,
+      version: EVENT_VERSION,
+      kind: input.kind,
+      actor,
+      at,
+      payload,
+      commitment,
+    });
+    const chain = sha256(head.chain, leaf);
+    this.#connection
+      .sql(
+        "INSERT INTO event (ledger_id, seq, version, kind, actor, at, payload, commitment, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      )
+      .run(ledger.id, seq, EVENT_VERSION, input.kind, actor, at, Buffer.from(payload, "utf8"), commitment, chain);
+    this.#tail = { seq, chain };
+    return seq;
+  }
+
+  /** Newest first; `since` is exclusive; `nodeId` keeps the events that touched the node, found through indexes. */
+  list(options: { nodeId?: number; since?: number; limit: number }): EventView[] {
+    const columns = "SELECT seq, kind, actor, at, payload, chain FROM event";
+    const ledgerId = this.#current().id;
+    const since = options.since ?? 0;
+    const rows =
+      options.nodeId === undefined
+        ? this.#connection
+            .sql<EventRow>(`${columns} WHERE ledger_id = ? AND seq > ? ORDER BY seq DESC LIMIT ?`)
+            .all(ledgerId, since, options.limit)
+        : this.#connection
+            .sql<EventRow>(
+              `${columns} WHERE ledger_id = @ledgerId AND seq > @since AND seq IN (
+                 SELECT added_seq FROM node WHERE id = @nodeId
+                 UNION SELECT event_seq FROM transition WHERE node_id = @nodeId
+                 UNION SELECT added_seq FROM leg WHERE node_id = @nodeId
+                 UNION SELECT ended_seq FROM leg WHERE node_id = @nodeId
+                 UNION SELECT event_seq FROM occurrence WHERE node_id = @nodeId
+                 UNION SELECT added_seq FROM link WHERE from_id = @nodeId
+                 UNION SELECT added_seq FROM link WHERE to_id = @nodeId
+                 UNION SELECT ended_seq FROM link WHERE from_id = @nodeId
+                 UNION SELECT ended_seq FROM link WHERE to_id = @nodeId
+                 UNION SELECT added_seq FROM node_tag WHERE node_id = @nodeId
+               ) ORDER BY seq DESC LIMIT @limit`,
+            )
+            .all({ ledgerId, since, nodeId: options.nodeId, limit: options.limit });
+    return rows.map(rowToEventView);
+  }
+
+  /**
+   * Recomputes the chain from the genesis.
+   * @returns the first sequence number that does not fit, or null
+   */
+  firstBreak(): number | null {
+    const ledger = this.#current();
+    let chain = this.#genesis();
+    let expected = 1;
+    const rows = this.#connection
+      .sql<EventRow & { version: number; commitment: Buffer | null }>(
+        "SELECT seq, version, kind, actor, at, payload, commitment, chain FROM event WHERE ledger_id = ? ORDER BY seq",
+      )
+      .iterate(ledger.id);
+    for (const row of rows) {
+      const leaf = leafOf({ ...row, ledger: ledger.publicId, payload: row.payload.toString("utf8") });
+      chain = sha256(chain, leaf);
+      if (row.seq !== expected || !chain.equals(row.chain)) return expected;
+      expected += 1;
+    }
+    return null;
+  }
+
+  #applyChanges(seq: number, changes: readonly Change[]): CanonicalValue[] {
+    const states: CanonicalValue[] = [];
+    const touched = new Set<number>();
+    for (const { nodeId, axis, to } of changes) {
+      const row = this.#connection
+        .sql<{ publicId: Buffer; role: number; was: number | null }>(
+          `SELECT public_id AS publicId, role, ${axis} AS was FROM node WHERE id = ?`,
+        )
+        .get(nodeId);
+      if (row === undefined || row.was === to) continue;
+      this.#connection
+        .sql("INSERT INTO transition (event_seq, node_id, axis, old, new) VALUES (?, ?, ?, ?, ?)")
+        .run(seq, nodeId, AXES.indexOf(axis) + 1, row.was, to);
+      this.#connection.sql(`UPDATE node SET ${axis} = ? WHERE id = ?`).run(to, nodeId);
+      states.push([
+        formatId(row.role === 0 ? "source" : "thought", row.publicId),
+        axis,
+        this.#publicValue(axis, row.was),
+        this.#publicValue(axis, to),
+      ]);
+      if (VISIBILITY_AXES.has(axis)) touched.add(nodeId);
+    }
+    for (const nodeId of touched) this.#onVisibility(nodeId);
+    return states;
+  }
+
+  /** Numbers stay; local ids become public ones; states get their names. */
+  #publicValue(axis: Axis, value: number | null): CanonicalValue {
+    if (value === null) return null;
+    switch (axis) {
+      case "decayed":
+        return DECAY_REASONS[value] ?? value;
+      case "belief":
+        return BELIEFS[value] ?? value;
+      case "permanence":
+        return PERMANENCES[value] ?? value;
+      case "trust":
+        return TRUST_LEVELS[value] ?? value;
+      case "merged_into":
+        return formatId("thought", this.#publicIdOf("SELECT public_id AS id FROM node WHERE id = ?", value));
+      case "kind_id":
+      case "domain_id":
+        return formatId("label", this.#publicIdOf("SELECT public_id AS id FROM label WHERE id = ?", value));
+      case "scope_id":
+        return formatId(
+          "label",
+          this.#publicIdOf(
+            "SELECT l.public_id AS id FROM scope s JOIN label l ON l.id = s.label_id WHERE s.id = ?",
+            value,
+          ),
+        );
+      case "recalled_by":
+      case "erased_by":
+      case "stale_by":
+        return formatEventId(value);
+      default:
+        return value;
+    }
+  }
+
+  #publicIdOf(sql: string, id: number): Buffer {
+    const row = this.#connection.sql<{ id: Buffer }>(sql).get(id);
+    if (row === undefined) throw new RangeError("a transition names a row that does not exist");
+    return row.id;
+  }
+
+  #current(): { id: number; publicId: Buffer } {
+    this.#ledger ??= this.#connection
+      .sql<{ id: number; publicId: Buffer }>("SELECT id, public_id AS publicId FROM ledger ORDER BY id DESC LIMIT 1")
+      .get();
+    if (this.#ledger === undefined) throw new RangeError("the brain has no ledger");
+    return this.#ledger;
+  }
+
+  #genesis(): Buffer {
+    return (
+      this.#connection.sql<{ genesis: Buffer }>("SELECT genesis FROM ledger WHERE id = ?").get(this.#current().id)
+        ?.genesis ?? Buffer.alloc(32)
+    );
+  }
+}
+
+function leafOf(event: {
+  ledger: Uint8Array;
+  seq: number;
+  version: number;
+  kind: string;
+  actor: number;
+  at: number;
+  payload: string;
+  commitment: Uint8Array | null;
+}): Buffer {
+  const head = canonicalJson([
+    "dormouse.event",
+    event.version,
+    Buffer.from(event.ledger).toString("hex"),
+    event.seq,
+    event.kind,
+    event.actor,
+    event.at,
+    event.commitment === null ? null : Buffer.from(event.commitment).toString("hex"),
+  ]);
+  return sha256(head, "\n", event.payload);
+}
+
+function rowToEventView(row: EventRow): EventView {
+  return {
+    id: formatEventId(row.seq),
+    at: new Date(row.at).toISOString(),
+    actor: ACTORS[row.actor] ?? "person",
+    kind: row.kind,
+    payload: JSON.parse(row.payload.toString("utf8")),
+    chain: row.chain.toString("hex"),
+  };
+}

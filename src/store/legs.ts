@@ -1,0 +1,161 @@
+/**
+ * Legs: the independent justifications of a thought, and the derivation edges that belong to them.
+ * A leg stands while all its parents do; equal sets of parents are one leg.
+ */
+import { formatId } from "../core/ids.ts";
+import type { Actor } from "../core/types.ts";
+import type { Connection } from "./connection.ts";
+import { type CanonicalValue, sha256 } from "./digest.ts";
+import type { Ledger } from "./ledger.ts";
+
+export interface NewLeg {
+  /** Rests on nothing but a person's word; then `parentIds` is empty. */
+  readonly axiom: boolean;
+  readonly parentIds: readonly number[];
+}
+
+export interface LegRow {
+  readonly id: number;
+  readonly axiom: boolean;
+  readonly parentIds: readonly number[];
+  readonly addedSeq: number;
+  readonly endedSeq: number | null;
+}
+
+/** A parent as the write path needs to know it. */
+export interface ParentState {
+  readonly id: number;
+  readonly publicId: string;
+  readonly role: number;
+  readonly scopeId: number;
+  readonly trust: number;
+  /** Out of the graph for justification: recalled, erased or rejected. Decay and merging do not break a leg. */
+  readonly dead: boolean;
+}
+
+export class Legs {
+  readonly #connection: Connection;
+  readonly #ledger: Ledger;
+
+  constructor(connection: Connection, ledger: Ledger) {
+    this.#connection = connection;
+    this.#ledger = ledger;
+  }
+
+  parent(nodeId: number): ParentState | null {
+    const row = this.#connection
+      .sql<{ publicId: Buffer; role: number; scopeId: number; trust: number; dead: number }>(
+        `SELECT public_id AS publicId, role, scope_id AS scopeId, trust,
+           (recalled_by IS NOT NULL OR erased_by IS NOT NULL OR belief IN (4, 5)) AS dead FROM node WHERE id = ?`,
+      )
+      .get(nodeId);
+    if (row === undefined) return null;
+    return {
+      id: nodeId,
+      publicId: formatId(row.role === 0 ? "source" : "thought", row.publicId),
+      role: row.role,
+      scopeId: row.scopeId,
+      trust: row.trust,
+      dead: row.dead === 1,
+    };
+  }
+
+  /** The standing leg of the node with exactly these parents, or null. */
+  find(nodeId: number, leg: NewLeg): number | null {
+    return (
+      this.#connection
+        .sql<{ id: number }>("SELECT id FROM leg WHERE node_id = ? AND parents_digest = ? AND ended_seq IS NULL")
+        .get(nodeId, this.#parentsDigest(leg))?.id ?? null
+    );
+  }
+
+  /** Writes the rows of a leg under an event that already names it (see `describe`). */
+  insert(nodeId: number, leg: NewLeg, seq: number): number {
+    const { lastInsertRowid } = this.#connection
+      .sql("INSERT INTO leg (node_id, axiom, parents_digest, added_seq) VALUES (?, ?, ?, ?)")
+      .run(nodeId, leg.axiom ? 1 : 0, this.#parentsDigest(leg), seq);
+    const legId = Number(lastInsertRowid);
+    const edge = this.#connection.sql("INSERT INTO derivation (leg_id, parent_id, child_id) VALUES (?, ?, ?)");
+    for (const parentId of leg.parentIds) edge.run(legId, parentId, nodeId);
+    return legId;
+  }
+
+  /** A leg as an event names it. */
+  describe(leg: NewLeg): CanonicalValue {
+    return leg.axiom ? "axiom" : this.#publicIds(leg.parentIds);
+  }
+
+  /** Ends legs of one node under one event, for instance when the paragraph they stood in is gone. */
+  end(nodeId: number, legIds: readonly number[], actor: Actor, reason: string): number {
+    const seq = this.#ledger.record({
+      kind: "leg.ended",
+      actor,
+      payload: {
+        node: this.#publicIds([nodeId])[0],
+        legs: legIds.map((id) => this.describe(this.#row(id))),
+        reason,
+      },
+    });
+    for (const id of legIds) {
+      this.#connection.sql("UPDATE leg SET ended_seq = ? WHERE id = ? AND ended_seq IS NULL").run(seq, id);
+      this.#connection
+        .sql("UPDATE occurrence SET ended_seq = ?, record_digest = NULL WHERE leg_id = ? AND ended_seq IS NULL")
+        .run(seq, id);
+    }
+    return seq;
+  }
+
+  /** All legs of a node, oldest first, ended ones included. */
+  of(nodeId: number): LegRow[] {
+    return this.#connection
+      .sql<{ id: number }>("SELECT id FROM leg WHERE node_id = ? ORDER BY id")
+      .all(nodeId)
+      .map(({ id }) => this.#row(id));
+  }
+
+  /**
+   * Pairs of a node and one next to it over a standing derivation edge, whatever their states, at most
+   * `limit` parents and `limit` children of each.
+   */
+  neighbors(nodeIds: readonly number[], limit: number): { nodeId: number; neighborId: number }[] {
+    const wanted = JSON.stringify(nodeIds);
+    const over = (own: "child_id" | "parent_id", other: "child_id" | "parent_id") =>
+      this.#connection
+        .sql<{ nodeId: number; neighborId: number }>(
+          `SELECT wanted.value AS nodeId, n.id AS neighborId FROM json_each(?) wanted CROSS JOIN node n ON n.id IN (
+             SELECT d.${other} FROM derivation d JOIN leg l ON l.id = d.leg_id
+             WHERE d.${own} = wanted.value AND l.ended_seq IS NULL ORDER BY d.${other} LIMIT ?)`,
+        )
+        .all(wanted, limit);
+    return [...over("child_id", "parent_id"), ...over("parent_id", "child_id")];
+  }
+
+  hasStanding(nodeId: number): boolean {
+    return (
+      this.#connection.sql("SELECT 1 FROM leg WHERE node_id = ? AND ended_seq IS NULL LIMIT 1").get(nodeId) !==
+      undefined
+    );
+  }
+
+  #row(legId: number): LegRow {
+    const row = this.#connection
+      .sql<{ id: number; axiom: number; addedSeq: number; endedSeq: number | null }>(
+        "SELECT id, axiom, added_seq AS addedSeq, ended_seq AS endedSeq FROM leg WHERE id = ?",
+      )
+      .get(legId);
+    if (row === undefined) throw new RangeError("no such leg");
+    const parentIds = this.#connection
+      .sql<{ id: number }>("SELECT parent_id AS id FROM derivation WHERE leg_id = ? ORDER BY parent_id")
+      .all(legId)
+      .map(({ id }) => id);
+    return { ...row, axiom: row.axiom === 1, parentIds };
+  }
+
+  #publicIds(nodeIds: readonly number[]): string[] {
+    return nodeIds.map((id) => this.parent(id)?.publicId ?? "").sort();
+  }
+
+  #parentsDigest(leg: NewLeg): Buffer {
+    return sha256(leg.axiom ? "axiom" : this.#publicIds(leg.parentIds).join(" ")).subarray(0, 16);
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * Typed links that justify nothing, and the wikilinks that wait for their target. One event covers a
+ * batch and hashes its rows.
+ */
+import { formatId } from "../core/ids.ts";
+import { type Actor, LINK_TYPES, type LinkType } from "../core/types.ts";
+import type { Connection } from "./connection.ts";
+import type { Contents } from "./contents.ts";
+import { sha256 } from "./digest.ts";
+import type { Ledger } from "./ledger.ts";
+
+export interface NewLink {
+  readonly type: LinkType;
+  readonly fromId: number;
+  readonly toId: number;
+  /** 0–1000. */
+  readonly weight: number;
+}
+
+export interface LinkRow {
+  readonly id: number;
+  readonly type: LinkType;
+  readonly fromId: number;
+  readonly toId: number;
+  readonly weight: number;
+}
+
+type StoredLink = Omit<LinkRow, "type"> & { readonly type: number };
+
+export interface WaitingMention {
+  readonly id: number;
+  readonly nodeId: number;
+  readonly target: string;
+}
+
+export class Links {
+  readonly #connection: Connection;
+  readonly #ledger: Ledger;
+  readonly #contents: Contents;
+
+  constructor(connection: Connection, ledger: Ledger, contents: Contents) {
+    this.#connection = connection;
+    this.#ledger = ledger;
+    this.#contents = contents;
+  }
+
+  has(type: LinkType, fromId: number, toId: number): boolean {
+    return (
+      this.#connection
+        .sql("SELECT 1 FROM link WHERE from_id = ? AND to_id = ? AND type = ? AND ended_seq IS NULL")
+        .get(fromId, toId, LINK_TYPES.indexOf(type)) !== undefined
+    );
+  }
+
+  /** Adds the links that do not stand yet, under one event. @returns ids of the new rows in order */
+  add(links: readonly NewLink[], actor: Actor): number[] {
+    const fresh = links.filter(({ type, fromId, toId }) => fromId !== toId && !this.has(type, fromId, toId));
+    const seen = new Set<string>();
+    const unique = fresh.filter(({ type, fromId, toId }) => {
+      const key = `${type} ${fromId} ${toId}`;
+      return seen.has(key) ? false : seen.add(key);
+    });
+    if (unique.length === 0) return [];
+    const seq = this.#ledger.record({
+      kind: "link.added",
+      actor,
+      payload: { count: unique.length, rows: this.#rowsDigest(unique) },
+    });
+    const insert = this.#connection.sql(
+      "INSERT INTO link (type, from_id, to_id, weight, added_seq) VALUES (?, ?, ?, ?, ?)",
+    );
+    return unique.map(({ type, fromId, toId, weight }) =>
+      Number(insert.run(LINK_TYPES.indexOf(type), fromId, toId, weight, seq).lastInsertRowid),
+    );
+  }
+
+  /** Ends links under one event. */
+  end(links: readonly LinkRow[], actor: Actor): void {
+    if (links.length === 0) return;
+    const seq = this.#ledger.record({
+      kind: "link.ended",
+      actor,
+      payload: { count: links.length, rows: this.#rowsDigest(links) },
+    });
+    const update = this.#connection.sql("UPDATE link SET ended_seq = ? WHERE id = ? AND ended_seq IS NULL");
+    for (const { id } of links) update.run(seq, id);
+  }
+
+  /** Standing links from or to a node, strongest first, at most `limit` each way. */
+  of(nodeId: number, limit: number): LinkRow[] {
+    const columns = "SELECT id, type, from_id AS fromId, to_id AS toId, weight FROM link";
+    const order = "AND ended_seq IS NULL ORDER BY weight DESC, id LIMIT ?";
+    return [
+      ...this.#connection.sql<StoredLink>(`${columns} WHERE from_id = ? ${order}`).all(nodeId, limit),
+      ...this.#connection.sql<StoredLink>(`${columns} WHERE to_id = ? ${order}`).all(nodeId, limit),
+    ].map((row) => ({ ...row, type: LINK_TYPES[row.type] ?? "similar" }));
+  }
+
+  /**
+   * Pairs of a node and one it has a standing link of the type with, either way, whatever their states;
+   * the `limit` strongest each way.
+   */
+  neighbors(nodeIds: readonly number[], type: LinkType, limit: number): { nodeId: number; neighborId: number }[] {
+    const wanted = JSON.stringify(nodeIds);
+    const over = (own: "from_id" | "to_id", other: "from_id" | "to_id") =>
+      this.#connection
+        .sql<{ nodeId: number; neighborId: number }>(
+          `SELECT wanted.value AS nodeId, l.${other} AS neighborId FROM json_each(?) wanted CROSS JOIN link l ON l.id IN (
+             SELECT id FROM link WHERE ${own} = wanted.value AND type = ? AND ended_seq IS NULL
+             ORDER BY weight DESC, ${other} LIMIT ?)`,
+        )
+        .all(wanted, LINK_TYPES.indexOf(type), limit);
+    return [...over("from_id", "to_id"), ...over("to_id", "from_id")];
+  }
+
+  /** Keeps wikilinks as written, so that a target met later can be joined. */
+  addMentions(
+    mentions: readonly { occurrenceId: number; nodeId: number; targetDigest: Buffer; target: string }[],
+    actor: Actor,
+  ): void {
+    if (mentions.length === 0) return;
+    const stored = mentions.map((mention) => ({ ...mention, content: this.#contents.add(mention.target) }));
+    const seq = this.#ledger.record({
+      kind: "mention.added",
+      actor,
+      payload: {
+        count: stored.length,
+        rows: sha256(
+          stored
+            .map(
+              (row) =>
+                `${this.#publicId(row.nodeId)} ${row.targetDigest.toString("hex")} ${row.content.commitment.toString("hex")}`,
+            )
+            .join("\n"),
+        ).toString("hex"),
+      },
+    });
+    const insert = this.#connection.sql(
+      "INSERT INTO mention (occurrence_id, target_digest, target_id, event_seq) VALUES (?, ?, ?, ?)",
+    );
+    for (const row of stored) insert.run(row.occurrenceId, row.targetDigest, row.content.id, seq);
+  }
+
+  /** Unjoined mentions in standing occurrences whose target has this digest. */
+  waiting(targetDigest: Buffer): WaitingMention[] {
+    return this.#connection
+      .sql<{ id: number; nodeId: number; targetId: number }>(
+        `SELECT m.id, o.node_id AS nodeId, m.target_id AS targetId
+         FROM mention m JOIN occurrence o ON o.id = m.occurrence_id
+         WHERE m.target_digest = ? AND m.link_id IS NULL AND o.ended_seq IS NULL ORDER BY m.id`,
+      )
+      .all(targetDigest)
+      .flatMap(({ id, nodeId, targetId }) => {
+        const target = this.#contents.text(targetId);
+        return target === null ? [] : [{ id, nodeId, target }];
+      });
+  }
+
+  /** Joins a mention to the link that its target gave it. */
+  join(mentionId: number, link: NewLink, actor: Actor): void {
+    const [added] = this.add([link], actor);
+    const standing =
+      added ??
+      this.#connection
+        .sql<{ id: number }>("SELECT id FROM link WHERE from_id = ? AND to_id = ? AND type = ? AND ended_seq IS NULL")
+        .get(link.fromId, link.toId, LINK_TYPES.indexOf(link.type))?.id;
+    if (standing === undefined) return;
+    if (added === undefined) {
+      this.#ledger.record({
+        kind: "mention.joined",
+        actor,
+        payload: { from: this.#publicId(link.fromId), to: this.#publicId(link.toId) },
+      });
+    }
+    this.#connection.sql("UPDATE mention SET link_id = ? WHERE id = ?").run(standing, mentionId);
+  }
+
+  #rowsDigest(links: readonly NewLink[]): string {
+    const lines = links.map(
+      ({ type, fromId, toId, weight }) => `${type} ${this.#publicId(fromId)} ${this.#publicId(toId)} ${weight}`,
+    );
+    return sha256(lines.join("\n")).toString("hex");
+  }
+
+  #publicId(nodeId: number): string {
+    const row = this.#connection
+      .sql<{ role: number; publicId: Buffer }>("SELECT role, public_id AS publicId FROM node WHERE id = ?")
+      .get(nodeId);
+    if (row === undefined) throw new RangeError("no such node");
+    return formatId(row.role === 0 ? "source" : "thought", row.publicId);
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Occurrences: where, when and by whom a value was met. Their order within a source is the `next` link;
+ * ordinals are gapped so that an insertion moves nothing.
+ */
+import type { Connection } from "./connection.ts";
+
+/** Distance between ordinals of consecutive occurrences. */
+const ORDINAL_GAP = 1024;
+
+/** Thread of occurrences that follow nothing: a person's single statements. */
+export const LOOSE_THREAD = -1;
+
+/** A referent time as stored: kind 0 unknown, 1 known, 2 offset unknown. */
+export interface StoredReferent {
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly kind: number;
+}
+
+export interface NewOccurrence {
+  readonly sourceId: number;
+  readonly thread: number;
+  readonly ordinal: number;
+  readonly speakerId: number | null;
+  readonly referent: StoredReferent;
+  readonly recordDigest: Buffer | null;
+}
+
+export interface OccurrenceRow {
+  readonly id: number;
+  readonly nodeId: number;
+  readonly sourceId: number;
+  readonly legId: number;
+  readonly thread: number;
+  readonly ordinal: number;
+  readonly referentFrom: number | null;
+  readonly referentTo: number | null;
+  readonly referentKind: number;
+  readonly ended: number;
+}
+
+const COLUMNS = `o.id, o.node_id AS nodeId, o.source_id AS sourceId, o.leg_id AS legId, o.thread, o.ordinal,
+  o.referent_from AS referentFrom, o.referent_to AS referentTo, o.referent_kind AS referentKind,
+  o.ended_seq IS NOT NULL AS ended`;
+
+/** A neighbour in the order of a source. `step` −1: the one before, +1: the one after. */
+export interface SequenceNeighbor {
+  readonly nodeId: number;
+  readonly neighborId: number;
+  readonly step: -1 | 1;
+}
+
+export class Occurrences {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** True when this very record was read before, from whatever file. */
+  isKnown(recordDigest: Buffer): boolean {
+    return this.nodeOfRecord(recordDigest) !== null;
+  }
+
+  nodeOfRecord(recordDigest: Buffer): number | null {
+    return (
+      this.#connection
+        .sql<{ id: number }>("SELECT node_id AS id FROM occurrence WHERE record_digest = ?")
+        .get(recordDigest)?.id ?? null
+    );
+  }
+
+  /** The ordinal after everything the source holds. */
+  nextOrdinal(sourceId: number): number {
+    const row = this.#connection
+      .sql<{ last: number | null }>("SELECT max(ordinal) AS last FROM occurrence WHERE source_id = ?")
+      .get(sourceId);
+    return (row?.last ?? 0) + ORDINAL_GAP;
+  }
+
+  /** Writes the row under an event that already names it. */
+  insert(nodeId: number, legId: number, occurrence: NewOccurrence, seq: number): number {
+    const { referent } = occurrence;
+    const { lastInsertRowid } = this.#connection
+      .sql(
+        `INSERT INTO occurrence (node_id, source_id, leg_id, thread, ordinal, speaker_id,
+           referent_from, referent_to, referent_kind, record_digest, event_seq)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        nodeId,
+        occurrence.sourceId,
+        legId,
+        occurrence.thread,
+        occurrence.ordinal,
+        occurrence.speakerId,
+        referent.from,
+        referent.to,
+        referent.kind,
+        occurrence.recordDigest,
+        seq,
+      );
+    return Number(lastInsertRowid);
+  }
+
+  of(nodeId: number): OccurrenceRow[] {
+    return this.#connection
+      .sql<OccurrenceRow>(`SELECT ${COLUMNS} FROM occurrence o WHERE o.node_id = ? ORDER BY o.id`)
+      .all(nodeId);
+  }
+
+  /** Standing occurrences of a source in order. */
+  inSource(sourceId: number): OccurrenceRow[] {
+    return this.#connection
+      .sql<OccurrenceRow>(
+        `SELECT ${COLUMNS} FROM occurrence o WHERE o.source_id = ? AND o.ended_seq IS NULL ORDER BY o.ordinal`,
+      )
+      .all(sourceId);
+  }
+
+  countInSource(sourceId: number): number {
+    return (
+      this.#connection
+        .sql<{ n: number }>(
+          "SELECT count(DISTINCT node_id) AS n FROM occurrence WHERE source_id = ? AND ended_seq IS NULL",
+        )
+        .get(sourceId)?.n ?? 0
+    );
+  }
+
+  /** The node before (−1) or after (1) an occurrence in its thread, whatever its state; null at the end. */
+  neighborOf(occurrence: OccurrenceRow, step: -1 | 1): number | null {
+    if (occurrence.thread < 0) return null;
+    const [compare, order] = step === -1 ? ["<", "DESC"] : [">", "ASC"];
+    const row = this.#connection
+      .sql<{ id: number }>(
+        `SELECT o.node_id AS id FROM occurrence o
+         WHERE o.source_id = ? AND o.thread = ? AND o.ordinal ${compare} ? AND o.ended_seq IS NULL
+         ORDER BY o.ordinal ${order} LIMIT 1`,
+      )
+      .get(occurrence.sourceId, occurrence.thread, occurrence.ordinal);
+    return row?.id ?? null;
+  }
+
+  /** Moves the standing occurrences from one ordinal on to a thread of their own, under an event that says so. */
+  splitThread(sourceId: number, fromOrdinal: number, thread: number): void {
+    this.#connection
+      .sql("UPDATE occurrence SET thread = ? WHERE source_id = ? AND thread = 0 AND ordinal >= ?")
+      .run(thread, sourceId, fromOrdinal);
+  }
+
+  nextThread(sourceId: number): number {
+    const row = this.#connection
+      .sql<{ last: number | null }>("SELECT max(thread) AS last FROM occurrence WHERE source_id = ?")
+      .get(sourceId);
+    return Math.max(0, row?.last ?? 0) + 1;
+  }
+
+  byRecord(recordDigest: Buffer): OccurrenceRow | null {
+    return (
+      this.#connection
+        .sql<OccurrenceRow>(`SELECT ${COLUMNS} FROM occurrence o WHERE o.record_digest = ?`)
+        .get(recordDigest) ?? null
+    );
+  }
+
+  /**
+   * Neighbours in sequence of each node whatever their state, at most `perNode` occurrences of it followed.
+   * The caller drops hidden ones; they are not stepped over: what lies behind a hidden one is no neighbour.
+   */
+  sequenceNeighbors(nodeIds: readonly number[], perNode: number): SequenceNeighbor[] {
+    return this.#connection
+      .sql<{ nodeId: number; before: number | null; after: number | null }>(
+        `SELECT o.node_id AS nodeId,
+           (SELECT b.node_id FROM occurrence b WHERE b.source_id = o.source_id AND b.thread = o.thread
+              AND b.ordinal < o.ordinal AND b.ended_seq IS NULL ORDER BY b.ordinal DESC LIMIT 1) AS before,
+           (SELECT a.node_id FROM occurrence a WHERE a.source_id = o.source_id AND a.thread = o.thread
+              AND a.ordinal > o.ordinal AND a.ended_seq IS NULL ORDER BY a.ordinal LIMIT 1) AS after
+         FROM json_each(?) wanted CROSS JOIN occurrence o ON o.id IN (
+           SELECT id FROM occurrence WHERE node_id = wanted.value AND thread >= 0 AND ended_seq IS NULL
+           ORDER BY id DESC LIMIT ?)`,
+      )
+      .all(JSON.stringify(nodeIds), perNode)
+      .flatMap(({ nodeId, before, after }) => [
+        ...(before === null || before === nodeId ? [] : [{ nodeId, neighborId: before, step: -1 as const }]),
+        ...(after === null || after === nodeId ? [] : [{ nodeId, neighborId: after, step: 1 as const }]),
+      ]);
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Operational rows that the ledger does not cover: access days, cursors of bounded passes, how far files
+ * were read, computed gauges, metrics.
+ */
+import type { Connection } from "./connection.ts";
+
+/** Gauge of the cosine above which two texts say the same, calibrated by sleep on this brain. */
+export const DUPLICATE_GAUGE = "duplicate_cosine";
+
+/** How far a file was read, and what it looked like then. */
+export interface ExtractCursor {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly headBytes: number;
+  readonly headDigest: Buffer;
+  readonly offset: number;
+  readonly line: number;
+  readonly state: unknown;
+}
+
+export class Operations {
+  readonly #connection: Connection;
+  readonly #now: () => number;
+
+  constructor(connection: Connection, now: () => number) {
+    this.#connection = connection;
+    this.#now = now;
+  }
+
+  /** Notes that nodes were read on a day; once a node a day. */
+  noteAccess(nodeIds: readonly number[], day: number): void {
+    const insert = this.#connection.sql("INSERT INTO access_day (node_id, day) VALUES (?, ?) ON CONFLICT DO NOTHING");
+    for (const nodeId of nodeIds) insert.run(nodeId, day);
+  }
+
+  /** Distinct days on which the node was read. */
+  accessDays(nodeId: number): number {
+    return (
+      this.#connection.sql<{ n: number }>("SELECT count(*) AS n FROM access_day WHERE node_id = ?").get(nodeId)?.n ?? 0
+    );
+  }
+
+  cursor(name: string): number {
+    return (
+      this.#connection.sql<{ position: number }>("SELECT position FROM cursor WHERE name = ?").get(name)?.position ?? 0
+    );
+  }
+
+  moveCursor(name: string, position: number): void {
+    this.#connection
+      .sql(
+        `INSERT INTO cursor (name, position, updated_at) VALUES (?, ?, ?)
+         ON CONFLICT (name) DO UPDATE SET position = excluded.position, updated_at = excluded.updated_at`,
+      )
+      .run(name, position, this.#now());
+  }
+
+  gauge(name: string): number | null {
+    return this.#connection.sql<{ value: number }>("SELECT value FROM gauge WHERE name = ?").get(name)?.value ?? null;
+  }
+
+  setGauge(name: string, value: number): void {
+    this.#connection
+      .sql(
+        `INSERT INTO gauge (name, value, updated_at) VALUES (?, ?, ?)
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
+      )
+      .run(name, value, this.#now());
+  }
+
+  extractCursor(fileDigest: Buffer): ExtractCursor | null {
+    const row = this.#connection
+      .sql<ExtractCursor & { state: string }>(
+        `SELECT size, mtime_ms AS mtimeMs, head_bytes AS headBytes, head_digest AS headDigest, offset, line, state
+         FROM extract_cursor WHERE file_digest = ?`,
+      )
+      .get(fileDigest);
+    return row === undefined ? null : { ...row, state: JSON.parse(row.state) as unknown };
+  }
+
+  saveExtractCursor(fileDigest: Buffer, cursor: ExtractCursor): void {
+    this.#connection
+      .sql(
+        `INSERT INTO extract_cursor (file_digest, size, mtime_ms, head_bytes, head_digest, offset, line, state, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (file_digest) DO UPDATE SET size = excluded.size, mtime_ms = excluded.mtime_ms,
+           head_bytes = excluded.head_bytes, head_digest = excluded.head_digest, offset = excluded.offset,
+           line = excluded.line, state = excluded.state, updated_at = excluded.updated_at`,
+      )
+      .run(
+        fileDigest,
+        cursor.size,
+        Math.trunc(cursor.mtimeMs),
+        cursor.headBytes,
+        cursor.headDigest,
+        cursor.offset,
+        cursor.line,
+        JSON.stringify(cursor.state ?? null),
+        this.#now(),
+      );
+  }
+
+  /** Number of the next sleep cycle, from 1. */
+  nextCycle(): number {
+    return (this.#connection.sql<{ n: number | null }>("SELECT max(cycle) AS n FROM metric").get()?.n ?? 0) + 1;
+  }
+
+  addMetric(cycle: number, name: string, value: number): void {
+    this.#connection
+      .sql("INSERT INTO metric (at, cycle, name, value) VALUES (?, ?, ?, ?)")
+      .run(this.#now(), cycle, name, value);
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The brain file as one object: the tables of one connection under one clock. Use-cases own the
+ * transactions; everything they write inside `write` commits together or not at all.
+ */
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../core/clock.ts";
+import { DormouseError } from "../core/errors.ts";
+import { formatId, randomId } from "../core/ids.ts";
+import type { Actor } from "../core/types.ts";
+import { type Connection, type OpenOptions, openConnection } from "./connection.ts";
+import { Contents } from "./contents.ts";
+import { createKeyedDigest, type KeyedDigest } from "./digest.ts";
+import { FullText } from "./full-text.ts";
+import { Labels } from "./labels.ts";
+import { Leases } from "./leases.ts";
+import { Ledger } from "./ledger.ts";
+import { Legs } from "./legs.ts";
+import { Links } from "./links.ts";
+import { Occurrences } from "./occurrences.ts";
+import { Operations } from "./operations.ts";
+import { Reasons } from "./reasons.ts";
+import { Scopes } from "./scopes.ts";
+import { Sources } from "./sources.ts";
+import { Subjects } from "./subjects.ts";
+import { Thoughts } from "./thoughts.ts";
+import { Tombstones } from "./tombstones.ts";
+import { Vectors } from "./vectors.ts";
+
+export class Store {
+  readonly connection: Connection;
+  readonly digest: KeyedDigest;
+  readonly contents: Contents;
+  readonly ledger: Ledger;
+  readonly labels: Labels;
+  readonly scopes: Scopes;
+  readonly sources: Sources;
+  readonly subjects: Subjects;
+  readonly legs: Legs;
+  readonly occurrences: Occurrences;
+  readonly thoughts: Thoughts;
+  readonly links: Links;
+  readonly reasons: Reasons;
+  readonly tombstones: Tombstones;
+  readonly fullText: FullText;
+  readonly vectors: Vectors;
+  readonly operations: Operations;
+  readonly leases: Leases;
+  readonly now: () => number;
+
+  private constructor(connection: Connection, secret: Uint8Array, clock: Clock) {
+    const now = () => clock.now();
+    this.connection = connection;
+    this.now = now;
+    this.digest = createKeyedDigest(secret);
+    this.contents = new Contents(connection);
+    this.ledger = new Ledger(connection, now);
+    this.labels = new Labels(connection, this.contents, this.ledger, this.digest);
+    this.scopes = new Scopes(connection, this.labels, this.ledger);
+    this.subjects = new Subjects(connection, this.labels, this.ledger);
+    this.legs = new Legs(connection, this.ledger);
+    this.occurrences = new Occurrences(connection);
+    this.fullText = new FullText(connection);
+    this.sources = new Sources({ ...this, now });
+    this.links = new Links(connection, this.ledger, this.contents);
+    this.reasons = new Reasons(connection, this.contents);
+    this.thoughts = new Thoughts({ ...this, now });
+    this.tombstones = new Tombstones(connection, this.ledger, this.labels);
+    this.vectors = new Vectors(connection, now);
+    this.operations = new Operations(connection, now);
+    this.leases = new Leases(connection, now);
+    this.ledger.onVisibilityChange((nodeId) => this.vectors.refresh(nodeId));
+  }
+
+  /**
+   * Opens a brain. With `create`, an absent or empty file becomes a new brain.
+   * @throws DormouseError as `openConnection` does.
+   */
+  static open(path: string, clock: Clock, options: OpenOptions = {}): Store {
+    const connection = openConnection(path, options);
+    try {
+      const row = connection.sql<{ secret: Buffer }>("SELECT secret FROM brain WHERE id = 1").get();
+      const store = row === undefined ? null : new Store(connection, row.secret, clock);
+      const ready = store ?? Store.#create(connection, clock, options);
+      ready.scopes.openAll();
+      return ready;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  static #create(connection: Connection, clock: Clock, options: OpenOptions): Store {
+    if (options.create !== true) {
+      throw new DormouseError("no_brain", `${connection.path} is empty`, {
+        hint: "`dormouse init` makes a brain of it.",
+      });
+    }
+    return connection.write(() => {
+      const row = connection.sql<{ secret: Buffer }>("SELECT secret FROM brain WHERE id = 1").get();
+      if (row !== undefined) return new Store(connection, row.secret, clock);
+      const actor: Actor = "person";
+      const secret = randomBytes(32);
+      const publicId = randomId();
+      const now = clock.now();
+      connection
+        .sql("INSERT INTO brain (id, public_id, secret, created_at) VALUES (1, ?, ?, ?)")
+        .run(publicId, secret, now);
+      connection
+        .sql("INSERT INTO ledger (id, public_id, started_at, genesis) VALUES (1, ?, ?, zeroblob(32))")
+        .run(randomId(), now);
+      const store = new Store(connection, secret, clock);
+      store.ledger.record({ kind: "brain.created", actor, payload: { brain: formatId("label", publicId) } });
+      store.scopes.createFirst(actor);
+      return store;
+    });
+  }
+
+  /** One immediate transaction; nested calls join it. */
+  write<T>(fn: () => T): T {
+    if (this.connection.db.inTransaction) return fn();
+    try {
+      return this.connection.write(() => {
+        this.ledger.forgetTail();
+        const result = fn();
+        this.fullText.flush();
+        return result;
+      });
+    } catch (error) {
+      this.fullText.discard();
+      this.labels.forgetCache();
+      this.ledger.forgetTail();
+      this.thoughts.forgetCache();
+      this.vectors.forgetCache();
+      throw error;
+    }
+  }
+
+  /** One consistent snapshot. */
+  read<T>(fn: () => T): T {
+    return this.connection.read(fn);
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+}

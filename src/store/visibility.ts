@@ -1,0 +1,22 @@
+/**
+ * The two definitions every read stands on. `readable`: inside the session's scopes. `visible`: readable
+ * and not decayed, merged away, recalled, erased, superseded, held or rejected. Written nowhere else.
+ */
+
+/** SQL condition on a node alias. The session's scopes are a temporary table of the connection. */
+export function readable(alias: string): string {
+  return `${alias}.scope_id IN (SELECT id FROM temp.session_scope)`;
+}
+
+/** SQL condition: in no hidden state, whoever reads. */
+export function unhidden(alias: string): string {
+  return (
+    `(${alias}.decayed = 0 AND ${alias}.merged_into IS NULL AND ${alias}.recalled_by IS NULL` +
+    ` AND ${alias}.erased_by IS NULL AND ${alias}.belief NOT IN (3, 4, 5))`
+  );
+}
+
+/** SQL condition: what ranks, counts and feeds sleep. */
+export function visible(alias: string): string {
+  return `(${unhidden(alias)} AND ${readable(alias)})`;
+}

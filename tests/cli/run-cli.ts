@@ -1,0 +1,99 @@
+/**
+ * Runs the built command line as a person or an agent would: as a process of its own, with a temporary home
+ * and brain. Builds it once a test file, into a folder inside the package so that it finds its own files.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { packagePath } from "../../src/core/package-path.ts";
+
+export interface CliResult {
+  readonly status: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly stdin?: string | Uint8Array;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export class Cli {
+  readonly home: string;
+  readonly brain: string;
+  readonly #bundle: string;
+
+  private constructor(bundle: string) {
+    this.#bundle = bundle;
+    this.home = mkdtempSync(join(tmpdir(), "dormouse-cli-"));
+    this.brain = join(this.home, "brain.db");
+  }
+
+  static build(): Cli {
+    const outdir = packagePath(
+      `node_modules/.cache/dormouse-cli-${process.pid}-${Math.random().toString(36).slice(2)}`,
+    );
+    execFileSync(process.execPath, [packagePath("scripts/build.mjs"), "--outdir", relative(packagePath("."), outdir)]);
+    return new Cli(outdir);
+  }
+
+  /** The same build with a new home and no brain. */
+  fresh(): Cli {
+    return new Cli(this.#bundle);
+  }
+
+  start(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+    return spawn(process.execPath, [join(this.#bundle, "cli.js"), ...args], {
+      env: { PATH: process.env.PATH, HOME: this.home, DORMOUSE_BRAIN: this.brain, ...env },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+  }
+
+  run(args: readonly string[], options: RunOptions = {}): Promise<CliResult> {
+    const child = this.start(args, options.env);
+    // A command that fails early closes its end while we still write.
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(options.stdin ?? "");
+    return finished(child);
+  }
+
+  /** Runs with `--json`, expects the status and parses what was printed. */
+  async json<T>(args: readonly string[], status = 0): Promise<T> {
+    const result = await this.run([...args, "--json"]);
+    if (result.status !== status) throw new Error(`status ${result.status}: ${result.stderr}`);
+    return JSON.parse(result.stdout);
+  }
+
+  async remember(text: string, ...args: readonly string[]): Promise<string> {
+    const { id } = await this.json<{ id: string }>(["remember", text, ...args]);
+    return id;
+  }
+
+  removeHome(): void {
+    rmSync(this.home, { recursive: true, force: true });
+  }
+
+  removeBuild(): void {
+    rmSync(this.#bundle, { recursive: true, force: true });
+  }
+}
+
+export function finished(child: ChildProcess): Promise<CliResult> {
+  return new Promise((resolve, reject) => {
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    child.stdout?.on("data", (chunk: Buffer) => stdout.push(chunk));
+    child.stderr?.on("data", (chunk: Buffer) => stderr.push(chunk));
+    child.on("error", reject);
+    child.on("close", (status, signal) => {
+      resolve({
+        status,
+        signal,
+        stdout: Buffer.concat(stdout).toString("utf8"),
+        stderr: Buffer.concat(stderr).toString("utf8"),
+      });
+    });
+  });
+}
