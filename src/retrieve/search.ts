@@ -21,12 +21,12 @@ const MAX_K = 1_000;
 /** Longest query that is analysed, in UTF-16 code units. */
 const MAX_QUERY_LENGTH = 20_000;
 /** Candidates each channel brings, at least; more when k asks for more. */
-const TEXT_CANDIDATES = 200;
-const VECTOR_CANDIDATES = 60;
+const TEXT_CANDIDATES = 120;
+const VECTOR_CANDIDATES = 40;
 /** Ids filtered at a time while text candidates are gathered. */
-const FILTER_BATCH = 250;
+const FILTER_BATCH = 150;
 /** Best candidates whose neighbours are looked at. */
-const SPREAD_SEEDS = 80;
+const SPREAD_SEEDS = 60;
 /** Neighbours followed from one node over one type of edge. */
 const FAN_OUT = 6;
 /** Cosine of unrelated texts under the built-in model, whose vectors are centred. */

@@ -15,6 +15,8 @@ export type NeighborSearch = (nodeId: number, scopeId: number, k: number) => Nei
 const PROBES = 8;
 /** A cell this many times the average is cut, so that a heap of copies cannot make one look-up slow. */
 const OVERSIZE = 4;
+/** Dimensions summed before asking whether a vector is too far already. */
+const BLOCK = 32;
 /** Rounds of moving the cells' centres to the mean of what they hold. */
 const ROUNDS = 2;
 
@@ -50,23 +52,19 @@ export function createCellSearch(store: Store, cells: number): NeighborSearch {
   const places = new Map<number, number>();
   for (let row = 0; row < count; row++) places.set(rows.ids[row] as number, row);
   const { centers, members } = sortIntoCells(rows, Math.max(1, Math.min(cells, count)));
-  const squares = Float64Array.from({ length: count }, (_, row) => dotOfRows(rows, row, rows, row));
   return (nodeId, scopeId, k) => {
     const row = places.get(nodeId);
     if (row === undefined || isZero(rows, row)) return [];
-    const found: Neighbor[] = [];
-    let farthest = Number.POSITIVE_INFINITY;
+    const found: Place[] = [];
     for (const cell of nearestCells(rows, row, centers)) {
       for (const other of members[cell] ?? []) {
-        if (other === row || rows.scopes[other] !== scopeId) continue;
-        const ends = (squares[row] as number) + (squares[other] as number);
-        const square = ends - 2 * dotOfRows(rows, row, rows, other);
-        if (square > farthest) continue;
-        keepNearest(found, k, { nodeId: rows.ids[other] as number, cosine: cosineFromL2(Math.sqrt(square)) });
-        if (found.length === k) farthest = squareOf(found[k - 1]?.cosine ?? -1);
+        if (other !== row && rows.scopes[other] === scopeId) consider(found, k, rows, row, rows, other);
       }
     }
-    return found;
+    return found.map(({ row: other, square }) => ({
+      nodeId: rows.ids[other] as number,
+      cosine: cosineFromL2(Math.sqrt(square)),
+    }));
   };
 }
 
@@ -169,11 +167,11 @@ function cutOversized(centers: Rows, assigned: Int32Array, cells: number, count:
 
 function nearestCell(rows: Rows, row: number, centers: Rows): number {
   let best = 0;
-  let bestDot = Number.NEGATIVE_INFINITY;
+  let nearest = Number.POSITIVE_INFINITY;
   for (let cell = 0; cell < centers.ids.length; cell++) {
-    const dot = dotOfRows(rows, row, centers, cell);
-    if (dot > bestDot) {
-      bestDot = dot;
+    const square = squareBetween(rows, row, centers, cell, nearest);
+    if (square < nearest) {
+      nearest = square;
       best = cell;
     }
   }
@@ -181,47 +179,47 @@ function nearestCell(rows: Rows, row: number, centers: Rows): number {
 }
 
 function nearestCells(rows: Rows, row: number, centers: Rows): number[] {
-  const found: Neighbor[] = [];
-  let least = Number.NEGATIVE_INFINITY;
-  for (let cell = 0; cell < centers.ids.length; cell++) {
-    const dot = dotOfRows(rows, row, centers, cell);
-    if (dot < least) continue;
-    keepNearest(found, PROBES, { nodeId: cell, cosine: dot });
-    if (found.length === PROBES) least = found[PROBES - 1]?.cosine ?? least;
-  }
-  return found.map(({ nodeId }) => nodeId);
+  const found: Place[] = [];
+  for (let cell = 0; cell < centers.ids.length; cell++) consider(found, PROBES, rows, row, centers, cell);
+  return found.map(({ row: cell }) => cell);
 }
 
-/** Inserts into a short list kept nearest first, ties by id. */
-function keepNearest(found: Neighbor[], k: number, candidate: Neighbor): void {
-  const last = found[found.length - 1];
-  if (found.length >= k && last !== undefined && !isNearer(candidate, last)) return;
+/** A row and its squared L2 distance. */
+interface Place {
+  readonly row: number;
+  readonly square: number;
+}
+
+/** Puts a row into a short list of the nearest ones, if it is near enough: nearest first, ties by row. */
+function consider(found: Place[], k: number, rows: Rows, row: number, others: Rows, other: number): void {
+  const last = found.length < k ? undefined : found[k - 1];
+  const square = squareBetween(rows, row, others, other, last?.square ?? Number.POSITIVE_INFINITY);
+  const isNearer = (than: Place) => square < than.square || (square === than.square && other < than.row);
+  if (last !== undefined && !isNearer(last)) return;
   let at = found.length;
-  while (at > 0 && isNearer(candidate, found[at - 1] as Neighbor)) at -= 1;
-  found.splice(at, 0, candidate);
+  while (at > 0 && isNearer(found[at - 1] as Place)) at -= 1;
+  found.splice(at, 0, { row: other, square });
   if (found.length > k) found.pop();
-}
-
-function isNearer(a: Neighbor, b: Neighbor): boolean {
-  return a.cosine > b.cosine || (a.cosine === b.cosine && a.nodeId < b.nodeId);
 }
 
 function isZero({ vectors, dimensions }: Rows, row: number): boolean {
   return vectors.subarray(row * dimensions, (row + 1) * dimensions).every((value) => value === 0);
 }
 
-/** Squared L2 distance of two int8 unit vectors with this cosine; a little more, against rounding. */
-function squareOf(cosine: number): number {
-  return 2 * VECTOR_SCALE * VECTOR_SCALE * (1 - cosine) + 0.5;
-}
-
-function dotOfRows(a: Rows, rowA: number, b: Rows, rowB: number): number {
+/** Squared L2 distance of two rows, or any number above `limit` once it is seen to be farther. */
+function squareBetween(a: Rows, rowA: number, b: Rows, rowB: number, limit: number): number {
   const { dimensions } = a;
   const x = a.vectors;
   const y = b.vectors;
   const fromA = rowA * dimensions;
   const fromB = rowB * dimensions;
-  let dot = 0;
-  for (let at = 0; at < dimensions; at++) dot += Math.imul(x[fromA + at] as number, y[fromB + at] as number);
-  return dot;
+  let square = 0;
+  for (let start = 0; start < dimensions && square <= limit; start += BLOCK) {
+    const end = Math.min(dimensions, start + BLOCK);
+    for (let at = start; at < end; at++) {
+      const difference = (x[fromA + at] as number) - (y[fromB + at] as number);
+      square += Math.imul(difference, difference);
+    }
+  }
+  return square;
 }
