@@ -36,28 +36,17 @@ export function planDecay(store: Store, gates: Gates, limit: number): DueThought
   const { connection } = store;
   clearGoing(connection);
   const due: DueThought[] = [];
-  const take = (found: readonly DueThought[]) => {
-    markGoing(
-      connection,
-      found.map(({ id }) => id),
-    );
-    due.push(...found);
+  const take = (find: typeof disusedThoughts, by: DecayGates): boolean => {
+    if (due.length >= limit) return false;
+    const found = find(connection, by, limit - due.length);
+    const ids = found.map(({ id }) => id);
+    markGoing(connection, ids);
+    for (const thought of found) due.push(thought);
+    return found.length > 0;
   };
-  const takeDisused = () => {
-    for (let after = 0; due.length < limit; ) {
-      const found = disusedThoughts(connection, gates.disuse, after, Math.min(BATCH, limit - due.length));
-      if (found.length === 0) return;
-      take(found);
-      after = found.at(-1)?.id ?? after;
-    }
-  };
-  takeDisused();
-  while (due.length < limit) {
-    const found = orphanedThoughts(connection, gates.cascade, Math.min(BATCH, limit - due.length));
-    if (found.length === 0) break;
-    take(found);
-    if (found.length < BATCH) takeDisused();
-  }
+  take(disusedThoughts, gates.disuse);
+  // What follows its parents may have been all that held something else.
+  while (take(orphanedThoughts, gates.cascade)) take(disusedThoughts, gates.disuse);
   return due.sort((a, b) => a.id - b.id);
 }
 

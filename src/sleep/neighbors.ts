@@ -218,7 +218,7 @@ function squareBetween(a: Rows, rowA: number, b: Rows, rowB: number, limit: numb
     const end = Math.min(dimensions, start + BLOCK);
     for (let at = start; at < end; at++) {
       const difference = (x[fromA + at] as number) - (y[fromB + at] as number);
-      square += Math.imul(difference, difference);
+      square = (square + Math.imul(difference, difference)) | 0;
     }
   }
   return square;

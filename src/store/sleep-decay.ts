@@ -95,20 +95,20 @@ export function markGoing(connection: Connection, nodeIds: readonly number[]): v
     .run({ nodeIds: JSON.stringify(nodeIds) });
 }
 
-/** Thoughts above `after` that disuse takes: old, unread, and joined to no standing thought. In id order. */
-export function disusedThoughts(connection: Connection, gates: DecayGates, after: number, limit: number): DueThought[] {
+/** Thoughts that disuse takes: old, unread, and joined to no standing thought. In id order. */
+export function disusedThoughts(connection: Connection, gates: DecayGates, limit: number): DueThought[] {
   return connection
     .sql<DueThought>(
-      `SELECT n.id, n.recorded_at AS recordedAt FROM node n WHERE n.id > @after AND ${DISUSE} ORDER BY n.id LIMIT @limit`,
+      `SELECT n.id, n.recorded_at AS recordedAt FROM node n NOT INDEXED WHERE ${DISUSE} ORDER BY n.id LIMIT @limit`,
     )
-    .all({ ...gates, after, limit });
+    .all({ ...gates, limit });
 }
 
 /** Thoughts that follow a decayed parent: old, unread, and without another standing parent thought. In id order. */
 export function orphanedThoughts(connection: Connection, gates: DecayGates, limit: number): DueThought[] {
   return connection
     .sql<DueThought>(
-      `SELECT n.id, n.recorded_at AS recordedAt FROM node n WHERE n.id IN (
+      `SELECT n.id, n.recorded_at AS recordedAt FROM node n NOT INDEXED WHERE n.id IN (
          SELECT d.child_id FROM node p CROSS JOIN derivation d ON d.parent_id = p.id WHERE p.decayed > 0
          UNION SELECT d.child_id FROM temp.going g CROSS JOIN derivation d ON d.parent_id = g.id
        ) AND ${CASCADE} ORDER BY n.id LIMIT @limit`,

@@ -138,7 +138,7 @@ function isExplained(store: Store, table: string, row: Row, old: Row | undefined
           ),
       );
     case "occurrence":
-      return has("SELECT 1 FROM event WHERE kind = 'thread.split' AND seq > ?", head);
+      return has("SELECT 1 FROM event WHERE kind IN ('thread.split', 'occurrence.moved') AND seq > ?", head);
     case "mention":
       return has("SELECT 1 FROM event WHERE kind IN ('mention.joined', 'link.added') AND seq > ?", head);
     default:
