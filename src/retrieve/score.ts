@@ -22,7 +22,7 @@ const SHARES: Record<EdgeType, { readonly text: number; readonly vector: number 
   previous: { text: 0.4, vector: 0.15 },
   next: { text: 0.4, vector: 0.1 },
   derivation: { text: 0.3, vector: 0.15 },
-  similar: { text: 0.1, vector: 0.1 },
+  similar: { text: 0.05, vector: 0 },
   mention: { text: 0.1, vector: 0.05 },
 };
 
@@ -51,12 +51,19 @@ export interface Edge {
   readonly type: EdgeType;
 }
 
+/** What a neighbour passed on. */
+interface Gain {
+  readonly from: number;
+  readonly type: EdgeType;
+  readonly share: number;
+}
+
 export interface FusedScore {
   readonly score: number;
   readonly text: number;
   readonly vector: number;
   readonly graph: number;
-  readonly gains: readonly { readonly from: number; readonly type: EdgeType; readonly share: number }[];
+  readonly gains: readonly Gain[];
 }
 
 /**
@@ -83,7 +90,7 @@ export function fuseAndSpread(
       ? 0
       : (Math.max(0, score.cosine - cosineFloor) / range) * (VECTOR_WEIGHT / total);
 
-  const gainsByReceiver = new Map<number, { from: number; type: EdgeType; share: number }[]>();
+  const gainsByReceiver = new Map<number, Gain[]>();
   for (const { receiver, giver, type } of edges) {
     const receiving = own.get(receiver);
     const giving = own.get(giver);
@@ -98,11 +105,26 @@ export function fuseAndSpread(
 
   const fused = new Map<number, FusedScore>();
   for (const [nodeId, score] of own) {
-    const gains = gainsByReceiver.get(nodeId) ?? [];
+    const gains = strongestByType(gainsByReceiver.get(nodeId) ?? []);
     const text = textPart(score);
     const vector = vectorPart(score);
     const graph = gains.reduce((sum, { share }) => sum + share, 0);
     fused.set(nodeId, { score: text + vector + graph, text, vector, graph, gains });
   }
   return fused;
+}
+
+/**
+ * The strongest gain over each type of edge: a turn has one turn before it, and a thought that is like twelve
+ * others does not become twelve times as good an answer.
+ */
+function strongestByType(gains: readonly Gain[]): Gain[] {
+  const strongest = new Map<EdgeType, Gain>();
+  for (const gain of gains) {
+    const known = strongest.get(gain.type);
+    const isStronger =
+      known === undefined || gain.share > known.share || (gain.share === known.share && gain.from < known.from);
+    if (isStronger) strongest.set(gain.type, gain);
+  }
+  return [...strongest.values()];
 }

@@ -36,7 +36,7 @@ export interface NearThought extends Neighbor {
   readonly isLinked: boolean;
   /** The two follow each other in some conversation. */
   readonly isAdjacent: boolean;
-  /** Similar links it holds, counted up to the limit. */
+  /** Similar links it holds, counted up to the limit; not counted for what is joined already. */
   readonly degree: number;
 }
 
@@ -90,13 +90,11 @@ function gatherVisits(
     if (neighbors.length === 0) return [];
     const sequence = store.occurrences.sequenceNeighbors([id], SEQUENCE_FAN_OUT);
     const adjacent = new Set(sequence.map(({ neighborId }) => neighborId));
-    const near = neighbors.map(({ nodeId, cosine }) => ({
-      nodeId,
-      cosine,
-      isLinked: store.links.has("similar", Math.min(id, nodeId), Math.max(id, nodeId)),
-      isAdjacent: adjacent.has(nodeId),
-      degree: degreeOf(nodeId),
-    }));
+    const near = neighbors.map(({ nodeId, cosine }) => {
+      const isLinked = store.links.has("similar", Math.min(id, nodeId), Math.max(id, nodeId));
+      const isAdjacent = adjacent.has(nodeId);
+      return { nodeId, cosine, isLinked, isAdjacent, degree: isLinked || isAdjacent ? 0 : degreeOf(nodeId) };
+    });
     return [{ nodeId: id, degree: degreeOf(id), near }];
   });
 }

@@ -194,12 +194,15 @@ interface Place {
 function consider(found: Place[], k: number, rows: Rows, row: number, others: Rows, other: number): void {
   const last = found.length < k ? undefined : found[k - 1];
   const square = squareBetween(rows, row, others, other, last?.square ?? Number.POSITIVE_INFINITY);
-  const isNearer = (than: Place) => square < than.square || (square === than.square && other < than.row);
-  if (last !== undefined && !isNearer(last)) return;
+  if (last !== undefined && !isNearer(square, other, last)) return;
   let at = found.length;
-  while (at > 0 && isNearer(found[at - 1] as Place)) at -= 1;
+  while (at > 0 && isNearer(square, other, found[at - 1] as Place)) at -= 1;
   found.splice(at, 0, { row: other, square });
   if (found.length > k) found.pop();
+}
+
+function isNearer(square: number, row: number, than: Place): boolean {
+  return square < than.square || (square === than.square && row < than.row);
 }
 
 function isZero({ vectors, dimensions }: Rows, row: number): boolean {

@@ -175,7 +175,6 @@ function makeCore(context: PhaseContext, thoughts: readonly CentralThought[]): n
     },
     changes: still.map(({ id }) => ({ nodeId: id, axis: "kind_id", to: kindId })),
   });
-  for (const { id } of still) refreshVector(store, id);
   return still.length;
 }
 
@@ -189,12 +188,5 @@ function restoreKinds({ store, actor, cycle }: PhaseContext, memories: readonly 
     payload: { cycle, reason: "no_longer_central", count: still.length },
     changes: still.map(({ id, formerKindId }) => ({ nodeId: id, axis: "kind_id", to: formerKindId })),
   });
-  for (const { id } of still) refreshVector(store, id);
   return still.length;
-}
-
-/** The vector's row mirrors the kind, so that a filter by kind finds it. */
-function refreshVector(store: Store, nodeId: number): void {
-  const vector = store.vectors.active() === null ? null : store.vectors.get(nodeId);
-  if (vector !== null) store.vectors.put(nodeId, vector);
 }

@@ -54,14 +54,15 @@ const CHECKS: readonly SqlCheck[] = [
          AND NOT EXISTS (SELECT 1 FROM forward_index f WHERE f.node_id = n.id)`,
   },
   {
-    name: "vector_visibility_differs",
-    meaning: "the vector index hides or shows a thought against its state",
+    name: "vector_row_differs",
+    meaning: "the vector index hides, shows or filters a thought against its state",
     rebuildable: true,
     sql: (store) => {
       const table = store.vectors.table();
       return table === null
         ? null
-        : `SELECT n.id FROM ${table} v JOIN node n ON n.id = v.node_id WHERE v.hidden <> (NOT ${unhidden("n")})`;
+        : `SELECT n.id FROM ${table} v JOIN node n ON n.id = v.node_id WHERE v.hidden <> (NOT ${unhidden("n")})
+             OR v.kind <> n.kind_id OR v.scope <> n.scope_id OR v.domain <> coalesce(n.domain_id, 0)`;
     },
   },
   {

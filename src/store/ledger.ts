@@ -31,8 +31,17 @@ export const AXES = [
 ] as const;
 export type Axis = (typeof AXES)[number];
 
-/** Axes that decide whether a node is visible. */
-const VISIBILITY_AXES: ReadonlySet<Axis> = new Set(["decayed", "belief", "merged_into", "recalled_by", "erased_by"]);
+/** Axes that the vector index mirrors: those that decide whether a node is visible, and those that filter. */
+const MIRRORED_AXES: ReadonlySet<Axis> = new Set([
+  "decayed",
+  "belief",
+  "merged_into",
+  "recalled_by",
+  "erased_by",
+  "kind_id",
+  "domain_id",
+  "scope_id",
+]);
 
 export const EVENT_KINDS = [
   "brain.created",
@@ -98,7 +107,7 @@ export interface EventView {
   readonly chain: string;
 }
 
-type VisibilityListener = (nodeId: number) => void;
+type MirrorListener = (nodeId: number) => void;
 
 export class Ledger {
   readonly #connection: Connection;
@@ -106,16 +115,16 @@ export class Ledger {
   #ledger: { id: number; publicId: Buffer } | undefined;
   /** The newest event as this transaction knows it; nobody else can add one while it runs. */
   #tail: { seq: number; chain: Buffer } | undefined;
-  #onVisibility: VisibilityListener = () => {};
+  #onMirrored: MirrorListener = () => {};
 
   constructor(connection: Connection, now: () => number) {
     this.#connection = connection;
     this.#now = now;
   }
 
-  /** The derived indexes ask to be told when a node's visibility may have changed. */
-  onVisibilityChange(listener: VisibilityListener): void {
-    this.#onVisibility = listener;
+  /** The derived indexes ask to be told when a column that they mirror has changed. */
+  onMirroredChange(listener: MirrorListener): void {
+    this.#onMirrored = listener;
   }
 
   /** The store calls it when a write transaction begins or fails: other processes may have added events. */
@@ -239,9 +248,9 @@ export class Ledger {
         this.#publicValue(axis, row.was),
         this.#publicValue(axis, to),
       ]);
-      if (VISIBILITY_AXES.has(axis)) touched.add(nodeId);
+      if (MIRRORED_AXES.has(axis)) touched.add(nodeId);
     }
-    for (const nodeId of touched) this.#onVisibility(nodeId);
+    for (const nodeId of touched) this.#onMirrored(nodeId);
     return states;
   }
 

@@ -58,8 +58,11 @@ export function hasRegrouped(connection: Connection, eventSeq: number): boolean 
   return (
     connection
       .sql(
-        `SELECT 1 FROM transition WHERE event_seq > ? AND axis <> ${PERMANENCE_AXIS}
-           AND NOT (axis = ${MERGED_AXIS} AND new IS NOT NULL) AND NOT (axis = ${DECAYED_AXIS} AND new > 0) LIMIT 1`,
+        `SELECT 1 FROM transition t WHERE event_seq > ? AND axis <> ${PERMANENCE_AXIS}
+           AND NOT (axis = ${DECAYED_AXIS} AND new > 0)
+           AND NOT (axis = ${MERGED_AXIS} AND (new IS NOT NULL OR EXISTS (
+             SELECT 1 FROM transition d WHERE d.event_seq = t.event_seq AND d.node_id = t.node_id
+               AND d.axis = ${DECAYED_AXIS} AND d.new > 0))) LIMIT 1`,
       )
       .get(eventSeq) !== undefined
   );

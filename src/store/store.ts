@@ -68,7 +68,7 @@ export class Store {
     this.vectors = new Vectors(connection, now);
     this.operations = new Operations(connection, now);
     this.leases = new Leases(connection, now);
-    this.ledger.onVisibilityChange((nodeId) => this.vectors.refresh(nodeId));
+    this.ledger.onMirroredChange((nodeId) => this.vectors.refresh(nodeId));
   }
 
   /**

@@ -110,37 +110,21 @@ export class Vectors {
   /** Stores the vector of a node that has none. The zero vector is stored too: its node is in no neighbourhood. */
   insert(nodeId: number, vector: Int8Array): void {
     const table = this.#table();
-    const node = this.#connection
-      .sql<{ scope: number; kind: number; domain: number | null; hidden: number }>(
-        `SELECT scope_id AS scope, kind_id AS kind, domain_id AS domain, NOT ${unhidden("n")} AS hidden FROM node n WHERE id = ?`,
-      )
-      .get(nodeId);
-    if (node === undefined) throw new RangeError("no such node");
     this.#connection
       .sql(
-        `INSERT INTO ${table} (node_id, cell, scope, kind, domain, hidden, embedding) VALUES (?, 0, ?, ?, ?, ?, vec_int8(?))`,
+        `INSERT INTO ${table} (scope, kind, domain, hidden, node_id, cell, embedding) VALUES (?, ?, ?, ?, ?, 0, vec_int8(?))`,
       )
-      .run(
-        BigInt(nodeId),
-        BigInt(node.scope),
-        BigInt(node.kind),
-        BigInt(node.domain ?? 0),
-        BigInt(node.hidden),
-        bytesOf(vector),
-      );
+      .run(...this.#metadata(nodeId), BigInt(nodeId), bytesOf(vector));
   }
 
-  /** Mirrors the node's visibility and labels into its row. */
+  /** Mirrors the node's visibility, scope, kind and domain into its row, if it has one. */
   refresh(nodeId: number): void {
     const active = this.active();
     if (active === null) return;
-    const node = this.#connection
-      .sql<{ hidden: number }>(`SELECT NOT ${unhidden("n")} AS hidden FROM node n WHERE id = ?`)
-      .get(nodeId);
-    if (node === undefined) return;
+    const node = this.#metadata(nodeId);
     this.#connection
-      .sql(`UPDATE ${active.vecTable} SET hidden = ? WHERE node_id = ?`)
-      .run(BigInt(node.hidden), BigInt(nodeId));
+      .sql(`UPDATE ${active.vecTable} SET scope = ?, kind = ?, domain = ?, hidden = ? WHERE node_id = ?`)
+      .run(...node, BigInt(nodeId));
   }
 
   get(nodeId: number): Int8Array | null {
@@ -226,6 +210,17 @@ export class Vectors {
 
   forgetCache(): void {
     this.#active = undefined;
+  }
+
+  /** Scope, kind, domain and hidden, in the form in which sqlite-vec takes them. */
+  #metadata(nodeId: number): [bigint, bigint, bigint, bigint] {
+    const node = this.#connection
+      .sql<{ scope: number; kind: number; domain: number | null; hidden: number }>(
+        `SELECT scope_id AS scope, kind_id AS kind, domain_id AS domain, NOT ${unhidden("n")} AS hidden FROM node n WHERE id = ?`,
+      )
+      .get(nodeId);
+    if (node === undefined) throw new RangeError("no such node");
+    return [BigInt(node.scope), BigInt(node.kind), BigInt(node.domain ?? 0), BigInt(node.hidden)];
   }
 
   #table(): string {

@@ -298,6 +298,18 @@ describe("filters", () => {
     expect(scanned.eligible).toBe(1);
   });
 
+  it("follow a kind that was changed later, in both channels", async () => {
+    const { store } = brain;
+    await brain.remember({ content: "Renew the passport", kind: "observation" });
+    await brain.remember({ content: "Renew the passport", kind: "commitment" });
+    expect(await contents("passport", { kinds: ["observation"] })).toEqual([]);
+    expect(await contents("passport", { kinds: ["commitment"] })).toEqual(["Renew the passport"]);
+    const kindId = store.labels.find("kind", "commitment") ?? 0;
+    const query = await brain.embedder.embedQuery("passport");
+    const near = store.vectors.nearest(query, 5, { scopeIds: store.scopes.readableIds(), kindIds: [kindId] });
+    expect(near).toHaveLength(1);
+  });
+
   it("that name an unknown word match nothing", async () => {
     await brain.remember("a thing");
     expect(await contents("thing", { kinds: ["no such kind"] })).toEqual([]);

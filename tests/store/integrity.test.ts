@@ -54,7 +54,7 @@ describe("the integrity checks", () => {
     ["full_text_totals", () => force("UPDATE full_text_state SET documents = documents + 1")],
     ["full_text_analyser", () => force("UPDATE full_text_state SET analyser = 'another'")],
     [
-      "vector_visibility_differs",
+      "vector_row_differs",
       () => force(`UPDATE ${vectors()} SET hidden = 1 WHERE node_id = (SELECT max(id) FROM node WHERE role = 1)`),
     ],
     [
