@@ -32,14 +32,22 @@ BEGIN SELECT RAISE(ABORT, 'content is never deleted; erasure zeroes it in place'
 CREATE VIEW readable_content AS
   SELECT id, CASE WHEN salt = zeroblob(32) THEN NULL ELSE CAST(body AS TEXT) END AS text FROM content;
 
--- The ledger this file is writing, and those it grew out of (a restore starts a new one).
+-- The ledger this file is writing, those it grew out of (a restore starts a new one), and those of other
+-- brains kept for verification (own = 0). Events of own ledgers are numbered on without a restart, so that
+-- added_seq, ended_seq, recalled_by and the like name one event whatever ledger it stands in.
 CREATE TABLE ledger (
   id             INTEGER PRIMARY KEY,
   public_id      BLOB    NOT NULL UNIQUE CHECK (length(public_id) = 10),
   started_at     INTEGER NOT NULL,
-  -- chain value this ledger continues; zeros for a first one
-  genesis        BLOB    NOT NULL CHECK (length(genesis) = 32)
+  own            INTEGER NOT NULL CHECK (own IN (0, 1)),
+  writing        INTEGER CHECK (writing = 1),                       -- 1 for the one being written, else NULL
+  first_seq      INTEGER NOT NULL,
+  -- chain value this ledger continues, and the ledger it stood in; zeros for a first one
+  genesis        BLOB    NOT NULL CHECK (length(genesis) = 32),
+  continues_id   INTEGER REFERENCES ledger (id) ON DELETE RESTRICT,
+  CHECK (writing IS NULL OR own = 1)
 ) STRICT;
+CREATE UNIQUE INDEX ledger_writing ON ledger (writing) WHERE writing = 1;
 
 -- Append-only and hash-chained. payload: canonical JSON holding public ids, numbers and hex digests only.
 CREATE TABLE event (
@@ -47,7 +55,7 @@ CREATE TABLE event (
   seq         INTEGER NOT NULL,
   version     INTEGER NOT NULL,
   kind        TEXT    NOT NULL,
-  actor       INTEGER NOT NULL CHECK (actor BETWEEN 0 AND 4),
+  actor       INTEGER NOT NULL CHECK (actor >= 0),
   at          INTEGER NOT NULL,
   payload     BLOB    NOT NULL,
   -- salted hash of the content row this event brought; NULL when it brought none
@@ -61,7 +69,8 @@ BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 CREATE TRIGGER event_delete BEFORE DELETE ON event
 BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 CREATE TRIGGER event_in_order BEFORE INSERT ON event
-WHEN NEW.seq <> (SELECT coalesce(max(seq), 0) + 1 FROM event WHERE ledger_id = NEW.ledger_id)
+WHEN NEW.seq <> coalesce((SELECT max(seq) + 1 FROM event WHERE ledger_id = NEW.ledger_id),
+                         (SELECT first_seq FROM ledger WHERE id = NEW.ledger_id))
 BEGIN SELECT RAISE(ABORT, 'events are numbered without a gap'); END;
 
 -- Short recurring words: kinds, domains, tags, aspects, facet names and values, speakers, source names,
@@ -96,21 +105,21 @@ CREATE TABLE node (
   speaker_id     INTEGER REFERENCES label (id) ON DELETE RESTRICT, -- who said it, part of the value
   content_id     INTEGER REFERENCES content (id) ON DELETE RESTRICT,
   value_key      BLOB    CHECK (value_key IS NULL OR length(value_key) = 16),
-  basis          INTEGER NOT NULL CHECK (basis BETWEEN 0 AND 4),
+  basis          INTEGER NOT NULL CHECK (basis >= 0),
   confidence     INTEGER CHECK (confidence BETWEEN 0 AND 100),
   salience       INTEGER CHECK (salience BETWEEN 0 AND 100),
   -- sources: the level given to them; thoughts: best leg of the worst parent, kept by the write path
-  trust          INTEGER NOT NULL CHECK (trust BETWEEN 0 AND 2),
+  trust          INTEGER NOT NULL CHECK (trust >= 0),
   recorded_at    INTEGER NOT NULL,                                  -- operational clock
   referent_from  INTEGER,                                           -- biographical clock of the latest visible
   referent_to    INTEGER,                                           --   occurrence; NULL end = open
-  referent_kind  INTEGER NOT NULL DEFAULT 0 CHECK (referent_kind IN (0, 1, 2)), -- 0 unknown, 1 known, 2 offset unknown
+  referent_kind  INTEGER NOT NULL DEFAULT 0 CHECK (referent_kind >= 0), -- 0 not given, 1 known, 2 offset unknown
   valid_from     INTEGER,
   valid_to       INTEGER,
   due_at         INTEGER,
-  decayed        INTEGER NOT NULL DEFAULT 0 CHECK (decayed BETWEEN 0 AND 4),
-  belief         INTEGER NOT NULL DEFAULT 0 CHECK (belief BETWEEN 0 AND 5),
-  permanence     INTEGER NOT NULL DEFAULT 0 CHECK (permanence BETWEEN 0 AND 2),
+  decayed        INTEGER NOT NULL DEFAULT 0 CHECK (decayed >= 0),
+  belief         INTEGER NOT NULL DEFAULT 0 CHECK (belief >= 0),
+  permanence     INTEGER NOT NULL DEFAULT 0 CHECK (permanence >= 0),
   merged_into    INTEGER REFERENCES node (id) ON DELETE RESTRICT,
   recalled_by    INTEGER,                                           -- event that recalled it
   erased_by      INTEGER,                                           -- event that erased it
@@ -146,6 +155,9 @@ CREATE TABLE transition (
   PRIMARY KEY (event_seq, node_id, axis)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX transition_by_node ON transition (node_id, axis, event_seq);
+CREATE TRIGGER transition_of_newest_event BEFORE INSERT ON transition
+WHEN NEW.event_seq IS NOT (SELECT max(seq) FROM event WHERE ledger_id = (SELECT id FROM ledger WHERE writing = 1))
+BEGIN SELECT RAISE(ABORT, 'a transition belongs to the event that was just written'); END;
 CREATE TRIGGER transition_update BEFORE UPDATE ON transition
 BEGIN SELECT RAISE(ABORT, 'transitions are append-only'); END;
 CREATE TRIGGER transition_delete BEFORE DELETE ON transition
@@ -185,8 +197,8 @@ BEGIN SELECT RAISE(ABORT, 'a state changes only together with its transition'); 
 -- What only sources have. key_digest: keyed digest of type and stable key.
 CREATE TABLE source (
   node_id               INTEGER PRIMARY KEY REFERENCES node (id) ON DELETE RESTRICT,
-  type                  INTEGER NOT NULL CHECK (type BETWEEN 0 AND 7),
-  key_digest            BLOB    NOT NULL UNIQUE CHECK (length(key_digest) = 16),
+  type                  INTEGER NOT NULL CHECK (type >= 0),
+  key_digest            BLOB    UNIQUE CHECK (length(key_digest) = 16),        -- NULL once erased
   name_id               INTEGER NOT NULL REFERENCES label (id) ON DELETE RESTRICT,
   reference_content_id  INTEGER REFERENCES content (id) ON DELETE RESTRICT
 ) STRICT;
@@ -228,12 +240,14 @@ CREATE TABLE occurrence (
   speaker_id     INTEGER REFERENCES label (id) ON DELETE RESTRICT,
   referent_from  INTEGER,
   referent_to    INTEGER,
-  referent_kind  INTEGER NOT NULL DEFAULT 0 CHECK (referent_kind IN (0, 1, 2)),
+  referent_kind  INTEGER NOT NULL DEFAULT 0 CHECK (referent_kind >= 0),
   record_digest  BLOB    UNIQUE CHECK (record_digest IS NULL OR length(record_digest) = 16),
   event_seq      INTEGER NOT NULL,
-  ended_seq      INTEGER,
-  UNIQUE (source_id, ordinal)
+  ended_seq      INTEGER
 ) STRICT;
+CREATE UNIQUE INDEX occurrence_place ON occurrence (source_id, ordinal) WHERE ended_seq IS NULL;
+CREATE INDEX occurrence_by_time ON occurrence (referent_from, referent_to, node_id)
+  WHERE referent_kind > 0 AND ended_seq IS NULL;
 CREATE INDEX occurrence_by_node ON occurrence (node_id);
 CREATE INDEX occurrence_by_leg ON occurrence (leg_id);
 CREATE INDEX occurrence_in_order ON occurrence (source_id, thread, ordinal);
@@ -241,7 +255,7 @@ CREATE INDEX occurrence_in_order ON occurrence (source_id, thread, ordinal);
 -- Typed edges that justify nothing. weight: 0–1000, for similar links the calibrated similarity.
 CREATE TABLE link (
   id         INTEGER PRIMARY KEY,
-  type       INTEGER NOT NULL CHECK (type BETWEEN 0 AND 4),
+  type       INTEGER NOT NULL CHECK (type >= 0),
   from_id    INTEGER NOT NULL REFERENCES node (id) ON DELETE RESTRICT,
   to_id      INTEGER NOT NULL REFERENCES node (id) ON DELETE RESTRICT,
   weight     INTEGER NOT NULL CHECK (weight BETWEEN 0 AND 1000),
@@ -258,11 +272,13 @@ CREATE INDEX link_incoming ON link (to_id, type, weight DESC, from_id) WHERE end
 CREATE TABLE mention (
   id             INTEGER PRIMARY KEY,
   occurrence_id  INTEGER NOT NULL REFERENCES occurrence (id) ON DELETE RESTRICT,
-  target_digest  BLOB    NOT NULL CHECK (length(target_digest) = 16),
+  target_digest  BLOB    CHECK (length(target_digest) = 16),        -- NULL once erased
   target_id      INTEGER NOT NULL REFERENCES content (id) ON DELETE RESTRICT,
   link_id        INTEGER REFERENCES link (id) ON DELETE RESTRICT,
-  event_seq      INTEGER NOT NULL
+  event_seq      INTEGER NOT NULL,
+  joined_seq     INTEGER                                            -- event that last joined or parted it
 ) STRICT;
+CREATE INDEX mention_by_link ON mention (link_id) WHERE link_id IS NOT NULL;
 CREATE INDEX mention_by_target ON mention (target_digest);
 CREATE INDEX mention_by_occurrence ON mention (occurrence_id);
 
@@ -283,6 +299,8 @@ CREATE TABLE node_aspect (
   PRIMARY KEY (node_id, label_id, added_seq)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX node_aspect_by_label ON node_aspect (label_id);
+
 CREATE TABLE node_facet (
   node_id    INTEGER NOT NULL REFERENCES node (id) ON DELETE RESTRICT,
   name_id    INTEGER NOT NULL REFERENCES label (id) ON DELETE RESTRICT,
@@ -292,6 +310,7 @@ CREATE TABLE node_facet (
   PRIMARY KEY (node_id, name_id, value_id, added_seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX node_facet_by_value ON node_facet (value_id);
+CREATE INDEX node_facet_by_name ON node_facet (name_id);
 
 -- Whom or what thoughts are about: a reference (ideally a pseudonym) and the scope its consent reaches.
 CREATE TABLE subject (
@@ -307,6 +326,7 @@ CREATE TABLE subject_alias (
   ended_seq   INTEGER,
   PRIMARY KEY (subject_id, label_id, added_seq)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX subject_alias_by_label ON subject_alias (label_id);
 CREATE TABLE node_subject (
   node_id     INTEGER NOT NULL REFERENCES node (id) ON DELETE RESTRICT,
   subject_id  INTEGER NOT NULL REFERENCES subject (id) ON DELETE RESTRICT,
@@ -322,14 +342,22 @@ CREATE TABLE reason (
   content_id  INTEGER NOT NULL REFERENCES content (id) ON DELETE RESTRICT
 ) STRICT;
 
+-- Secrets of other brains whose tombstones were taken over; their digests are keyed under these.
+CREATE TABLE foreign_secret (
+  id      INTEGER PRIMARY KEY,
+  secret  BLOB NOT NULL UNIQUE CHECK (length(secret) = 32)
+) STRICT;
+
 -- A value that must not come back: a keyed digest without words. Lifted by a person only.
 CREATE TABLE tombstone (
   id          INTEGER PRIMARY KEY,
   scope_id    INTEGER NOT NULL REFERENCES scope (id) ON DELETE RESTRICT,
   value_key   BLOB    NOT NULL CHECK (length(value_key) = 16),
+  secret_id   INTEGER REFERENCES foreign_secret (id) ON DELETE RESTRICT, -- NULL: the brain's own
   added_seq   INTEGER NOT NULL,
   lifted_seq  INTEGER
 ) STRICT;
+CREATE INDEX tombstone_by_secret ON tombstone (secret_id) WHERE secret_id IS NOT NULL;
 CREATE UNIQUE INDEX tombstone_by_value ON tombstone (scope_id, value_key) WHERE lifted_seq IS NULL;
 
 -- Arrivals a tombstone turned away, counted by the source they came from.
@@ -340,11 +368,15 @@ CREATE TABLE refusal (
   last_at       INTEGER NOT NULL,
   PRIMARY KEY (tombstone_id, source_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX refusal_by_source ON refusal (source_id);
 
--- What a recall removed: delta varints of node ids. Readers obey from its commit on; materialised by cursor.
+-- What a recall or its undo changed: delta varints of node ids. Readers obey from its commit on; materialised
+-- by cursor. undone_seq: the event that undid it; while NULL, a recall is in force.
 CREATE TABLE recall_effect (
   event_seq     INTEGER PRIMARY KEY,
   removed       BLOB    NOT NULL,
+  restored      BLOB    NOT NULL,
+  undone_seq    INTEGER,
   materialised  INTEGER NOT NULL DEFAULT 0 CHECK (materialised IN (0, 1))
 ) STRICT;
 
@@ -412,7 +444,7 @@ CREATE INDEX metric_by_name ON metric (name, at);
 
 -- One vector table per model, made at run time and never renamed.
 CREATE TABLE embedding_model (
-  id          INTEGER PRIMARY KEY,
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,                    -- never reused: it names the table
   name        TEXT    NOT NULL,
   revision    TEXT    NOT NULL,
   dimensions  INTEGER NOT NULL,

@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
+import { EXTRACT_WORDS } from "../src/cli/extract-words.ts";
 import { createProgram } from "../src/cli/program.ts";
 import { packagePath } from "../src/core/package-path.ts";
 
@@ -17,13 +18,31 @@ Made by \`tsx scripts/docs.ts\` from the definitions in program.ts; do not edit.
 - Exit status: 0 worked, 1 failed, 2 called wrongly, 130 interrupted.
 - The brain is \`--brain FILE\`, else \`DORMOUSE_BRAIN\`, else \`~/.dormouse/brain.db\`. \`init\` and \`demo PATH\` make it.
 - Times are ISO 8601 (\`2026-05-01\`, \`2026-05-01T10:30:00Z\`), or words such as \`yesterday\` and \`in 3 days\`. A date and time
-  needs an offset. Ranges are \`FROM..TO\`, \`FROM..\` or \`..TO\`.
+  needs an offset. Ranges are \`FROM..TO\`, \`FROM..\` or \`..TO\`. A bare date of \`remember --when\` is that day at any
+  offset on Earth; one that filters, or says how long something holds, is from midnight to midnight on this machine.
+- \`extract\` exits 0 when anything was read, an unchanged file included, and lists errors on stderr; 1 when nothing could
+  be read, and with \`--strict\` on any error.
 `;
 
 function renderReference(): string {
   const program = createProgram(() => {});
   const sections = program.commands.map((command) => `## ${command.name()}\n\n${fence(helpOf(command))}`);
-  return [INTRODUCTION, `## dormouse\n\n${fence(helpOf(program))}`, ...sections].join("\n");
+  return [INTRODUCTION, `## dormouse\n\n${fence(helpOf(program))}`, ...sections, renderWords()].join("\n");
+}
+
+/** What the short words of an extraction's report mean. */
+function renderWords(): string {
+  const list = (words: Readonly<Record<string, string>>) =>
+    Object.entries(words)
+      .map(([word, meaning]) => `- \`${word}\`: ${meaning}`)
+      .join("\n");
+  const { files, records, errors } = EXTRACT_WORDS;
+  return [
+    "## Words of an extraction\n",
+    `Files passed over (the name of a format alone means that it has no reader yet):\n\n${list(files)}\n`,
+    `Records and blocks passed over:\n\n${list(records)}\n`,
+    `Errors:\n\n${list(errors)}\n`,
+  ].join("\n");
 }
 
 /** The help of a command without the global options, which stand once at the top. */

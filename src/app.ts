@@ -12,7 +12,7 @@ import type { Actor, ExtractReport, RememberInput, RememberResult, SearchAnswer,
 import { createBuiltinEmbedder } from "./embed/builtin/builtin.ts";
 import type { ExtractOptions } from "./extract/run.ts";
 import { forget, pin, revive, type StateChange, unpin } from "./recall/states.ts";
-import { type RebuildReport, rebuildDerived } from "./remember/rebuild.ts";
+import { type RebuildReport, rebuildDerived, rebuildFullText } from "./remember/rebuild.ts";
 import { rememberAll, rememberOne } from "./remember/remember.ts";
 import { buildContext, type ContextAnswer, type ContextOptions } from "./retrieve/context.ts";
 import {
@@ -96,6 +96,11 @@ export class Brain {
   static open(options: BrainOptions = {}): Brain {
     const path = options.path ?? defaultBrainPath();
     const store = Store.open(path, options.clock ?? systemClock, { create: options.create === true });
+    if (store.fullText.isOutdated()) {
+      store.write(() => {
+        if (store.fullText.isOutdated()) rebuildFullText(store);
+      });
+    }
     return new Brain(store, options);
   }
 
@@ -208,7 +213,7 @@ export class Brain {
   #noteAccess(ids: readonly string[]): void {
     if (ids.length === 0) return;
     const store = this.#store;
-    store.write(() =>
+    store.tryWrite(() =>
       store.operations.noteAccess(
         ids.map((id) => store.thoughts.resolve(id)),
         dayOf(store.now()),

@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import * as sqliteVec from "sqlite-vec";
 import { Brain } from "../../src/app.ts";
 import { createBuiltinEmbedder } from "../../src/embed/builtin/builtin.ts";
-import { withSpeaker } from "../../src/store/thoughts.ts";
+import { asIndexed } from "../../src/store/thoughts.ts";
 import { percentile } from "../statistics.ts";
 import { type BrainShelf, createTimedEmbedder, generateTurns } from "./brain-files.ts";
 import { type BenchReport, formatGrowth, type Progress } from "./figures.ts";
@@ -144,7 +144,7 @@ async function openBaseline(path: string, nodes: number): Promise<Baseline> {
     texts = [];
   };
   for (const { content, speaker } of generateTurns(nodes)) {
-    texts.push(withSpeaker(speaker ?? null, content));
+    texts.push(asIndexed({ speaker: speaker ?? null, heading: null }, content));
     if (texts.length === BASELINE_BATCH) await flush();
   }
   await flush();

@@ -2,7 +2,7 @@
  * BM25 alone over the same texts and the same analysed terms: the row no set may fall below. Robertson and
  * Zaragoza 2009 with k1 = 1.2 and b = 0.75, every document scored.
  */
-import { withSpeaker } from "../../src/store/thoughts.ts";
+import { asIndexed } from "../../src/store/thoughts.ts";
 import { analyse, analyseQuery } from "../../src/text/analyse.ts";
 import { type Corpus, toInputs } from "./corpus.ts";
 import type { RankedPlaces } from "./metrics.ts";
@@ -22,7 +22,7 @@ export function createBaseline(corpus: Corpus): (query: string, k: number) => Ra
   const known = new Map<string, IndexedText>();
   for (const document of corpus.documents) {
     for (const { content, speaker } of toInputs(corpus.name, document)) {
-      const value = withSpeaker(speaker ?? null, content);
+      const value = asIndexed({ speaker: speaker ?? null, heading: null }, content);
       const twin = known.get(value);
       if (twin !== undefined) {
         twin.keys.push(document.key);

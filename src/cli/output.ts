@@ -4,6 +4,7 @@
  */
 import { DormouseError } from "../core/errors.ts";
 import type { ProgressListener } from "../core/ports.ts";
+import { describeProgress } from "./progress.ts";
 
 const DEFAULT_WIDTH = 100;
 const MIN_WIDTH = 40;
@@ -50,14 +51,13 @@ export class Output {
   }
 
   /** Shows how far a long command is: on a terminal only, after the first second. */
-  readonly progress: ProgressListener = ({ stage, done, total }) => {
+  readonly progress: ProgressListener = (progress) => {
     if (this.json || process.stderr.isTTY !== true) return;
     const now = performance.now();
     if (now - this.#startedAt < PROGRESS_AFTER_MS || now - this.#shownAt < PROGRESS_EVERY_MS) return;
     this.#shownAt = now;
     this.#isProgressShown = true;
-    const share = total === null || total === 0 ? "" : ` of ${total}`;
-    process.stderr.write(`${CLEAR_LINE}${printable(stage)}: ${done}${share}`);
+    process.stderr.write(`${CLEAR_LINE}${printable(describeProgress(progress))}`);
   };
 
   clearProgress(): void {

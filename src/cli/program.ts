@@ -33,6 +33,15 @@ class DormouseCommand extends Command {
     return `${help}\n${title}:\n${this.#examples.map((line) => `  $ ${line}\n`).join("")}`;
   }
 
+  /** Help that stands for a complaint becomes the complaint: it names what is missing or unknown. */
+  override help(context?: HelpContext | ((text: string) => string)): never {
+    if (typeof context !== "object" || context.error !== true) return super.help();
+    const unknown = this.args[1];
+    throw new DormouseError("usage", unknown === undefined ? "a command is missing" : `unknown command '${unknown}'`, {
+      hint: `See \`${commandPath(this)} --help\`.`,
+    });
+  }
+
   override error(message: string): never {
     const [what = "", suggestion] = message.replace(/^error: /, "").split("\n");
     const name = commandPath(this);
@@ -119,6 +128,9 @@ function readVersion(): string {
 
 function invocationOf(command: Command): Invocation {
   const { brain, json } = command.optsWithGlobals<{ brain?: string; json?: boolean }>();
+  if (brain?.trim() === "") {
+    throw new DormouseError("usage", "--brain names no file", { hint: "Leave it out for the default brain." });
+  }
   return { brainPath: brain, output: new Output(json === true) };
 }
 
@@ -162,7 +174,10 @@ function addFillingCommands(program: DormouseCommand, report: Report): void {
     .option("--kind <kind>", `${THOUGHT_KINDS.join(", ")}, or a word of your own (default: fact)`)
     .option("--domain <domain>", "part of life or work it belongs to")
     .option("--tag <tag>", "a tag; may be repeated", collect)
-    .option("--when <time>", "when it happened: ISO 8601, FROM..TO, or words such as yesterday")
+    .option(
+      "--when <time>",
+      "when it happened: ISO 8601, FROM..TO, or words such as yesterday; a bare date is that day anywhere",
+    )
     .option("--leg <ids>", "ids it rests on, all of them together, by commas; repeated: any leg is enough", collect)
     .option("--source <name>", "who or what it is from (default: your own word)")
     .option("--scope <scope>", "scope it is kept in")
@@ -172,7 +187,7 @@ function addFillingCommands(program: DormouseCommand, report: Report): void {
     .option("--aspect <aspect>", "an aspect; may be repeated", collect)
     .option("--facet <name=value>", "a named value; may be repeated", collect)
     .option("--due <time>", "when it is due")
-    .option("--valid <range>", "when it holds, FROM..TO")
+    .option("--valid <range>", "when it holds, FROM..TO; a bare date is that day on this machine")
     .option("--about <subject>", "whom or what it is about; may be repeated", collect)
     .examples(
       'dormouse remember "The flat in Graça costs 1,150 euros" --tag lisbon --when yesterday',
@@ -193,7 +208,10 @@ function addAskingCommands(program: DormouseCommand, report: Report): void {
     .option("--kind <kind>", "only this kind; repeated: any of them", collect)
     .option("--domain <domain>", "only this domain; repeated: any of them", collect)
     .option("--tag <tag>", "only with this tag; repeated: with all of them", collect)
-    .option("--when <range>", "only what happened FROM..TO, or at a time such as last week")
+    .option(
+      "--when <range>",
+      "only what happened FROM..TO, or at a time such as last week; a bare date is that day on this machine",
+    )
     .option("--explain", "show why each result is where it is")
     .option("--now <time>", "answer as if it were this time")
     .examples('dormouse search "landlord phone number"', "dormouse search tram --when 2026-03-01.. --explain")

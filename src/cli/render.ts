@@ -3,10 +3,9 @@
  * Pure: takes what the brain answered, gives lines.
  */
 import type { SourceDetail, StateChange, ThoughtDetail, ThoughtInspection } from "../app.ts";
-import { firstDay } from "../core/referent.ts";
 import type { ThoughtView } from "../core/types.ts";
 import { fitLine, printable, type Style, wrapText } from "./output.ts";
-import { describeReferent, formatMinute } from "./times.ts";
+import { describeDue, describeReferent, formatMinute } from "./times.ts";
 
 /** Columns of an id, `n_` and 16 characters. */
 const ID_WIDTH = 18;
@@ -31,10 +30,9 @@ export function originLine(view: ThoughtView, style: Style): string {
   return style.dim(fitLine(parts.join("  "), style.width - 2));
 }
 
-/** One line a thought: id, kind, day, beginning of the text. */
+/** One line a thought: id, kind, when it happened or else was recorded, beginning of the text. */
 export function listLine(thought: ThoughtDetail, style: Style): string {
-  const happened = thought.referent === null ? null : firstDay(thought.referent);
-  const day = happened ?? thought.recordedAt.slice(0, 10);
+  const day = thought.referent === null ? thought.recordedAt.slice(0, 10) : describeReferent(thought.referent);
   const marks = stateWords(thought.state);
   const head = `${thought.kind.padEnd(11)} ${day}  ${marks === "" ? "" : `[${marks}] `}`;
   const room = style.isTerminal ? Math.max(20, style.width - ID_WIDTH - 2) : 10_000;
@@ -80,7 +78,7 @@ function renderThought(thought: ThoughtInspection, style: Style): string {
     ["happened", thought.referent === null ? null : describeReferent(thought.referent)],
     ["recorded", formatMinute(new Date(thought.recordedAt))],
     ["valid", thought.valid === null ? null : describeReferent(thought.valid)],
-    ["due", thought.due === null ? null : formatMinute(new Date(thought.due))],
+    ["due", thought.due === null ? null : describeDue(Date.parse(thought.due))],
     ["speaker", thought.speaker],
     ["source", `${thought.source.name} (${thought.source.id})`],
     ["trust", thought.trust],
@@ -97,8 +95,10 @@ function renderThought(thought: ThoughtInspection, style: Style): string {
   ];
   for (const leg of thought.legs) {
     const state = leg.ended === null ? "" : `, ended by ${leg.ended}`;
-    facts.push(["rests on", `${leg.axiom ? "the statement itself" : leg.parents.join(" + ")} (${leg.added}${state})`]);
+    const parents = leg.omitted === 0 ? leg.parents : [...leg.parents, `${leg.omitted} more`];
+    facts.push(["rests on", `${leg.axiom ? "the statement itself" : parents.join(" + ")} (${leg.added}${state})`]);
   }
+  facts.push(["", moreOf(thought.counts.legs - thought.legs.length, "older leg")]);
   for (const { sourceName, source, said, previous, next, ended } of thought.occurrences) {
     const places = [
       said === null ? null : describeReferent(said),
@@ -108,12 +108,18 @@ function renderThought(thought: ThoughtInspection, style: Style): string {
     ].filter((part) => part !== null);
     facts.push(["met in", [`${sourceName} (${source})`, ...places].join(", ")]);
   }
+  facts.push(["", moreOf(thought.counts.occurrences - thought.occurrences.length, "older occurrence")]);
   for (const { type, direction, id } of thought.links) facts.push([type, direction === "to" ? id : `from ${id}`]);
+  facts.push(["", moreOf(thought.counts.links - thought.links.length, "weaker link")]);
   return [
     `${style.bold(thought.id)}  ${printable(thought.kind)}`,
     wrapText(thought.content, style.width, "  "),
     ...factLines(facts, style),
   ].join("\n");
+}
+
+function moreOf(count: number, noun: string): string | null {
+  return count === 0 ? null : `and ${countOf(count, noun)}`;
 }
 
 function factLines(facts: readonly (readonly [string, string | null])[], style: Style): string[] {

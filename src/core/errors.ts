@@ -47,13 +47,17 @@ export class DormouseError extends Error {
   }
 }
 
+const USAGE_CODES: ReadonlySet<ErrorCode> = new Set([
+  "usage",
+  "naive_time",
+  "bad_time",
+  "unknown_scope",
+  "empty",
+  "too_long",
+  "invalid",
+]);
+
 /** True for failures the caller brought about by calling wrongly (CLI exit 2). */
 export function isUsageError(error: unknown): boolean {
-  return (
-    error instanceof DormouseError &&
-    (error.code === "usage" ||
-      error.code === "naive_time" ||
-      error.code === "bad_time" ||
-      error.code === "unknown_scope")
-  );
+  return error instanceof DormouseError && USAGE_CODES.has(error.code);
 }

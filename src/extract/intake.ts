@@ -7,6 +7,7 @@ import type { Embedder } from "../core/ports.ts";
 import type { RememberInput, RememberResult } from "../core/types.ts";
 import { digestRecord, digestValue, rememberAll } from "../remember/remember.ts";
 import type { Store } from "../store/store.ts";
+import { HEADING_FACET } from "../store/thoughts.ts";
 import { chunkText } from "../text/chunk.ts";
 import { isBlank, normaliseText } from "../text/normalise.ts";
 import type { Turn } from "./format.ts";
@@ -92,7 +93,7 @@ export class Intake {
       basis: "imported",
       ...this.#placeIn(about.domain),
       ...(tags.length === 0 ? {} : { tags }),
-      ...(heading === undefined ? {} : { facets: [{ name: "heading", value: heading }] }),
+      ...(heading === undefined ? {} : { facets: [{ name: HEADING_FACET, value: heading }] }),
       ...(about.when == null ? {} : { referent: about.when }),
       occurrence: place.occurrence,
     };

@@ -8,6 +8,7 @@ import { basename } from "node:path";
 import { FENCE_OPEN_MARK, isOwnOutput, MATERIAL_OPEN_MARK } from "../core/fence.ts";
 import type { ReferentTime, RememberInput, SourceInput } from "../core/types.ts";
 import type { StandingBlock } from "../store/notes.ts";
+import { HEADING_FACET } from "../store/thoughts.ts";
 import { isBlank, normaliseText } from "../text/normalise.ts";
 import { digestFile, type FileFacts, ruleOf } from "./file-place.ts";
 import { admitText, cleanLabel } from "./intake.ts";
@@ -157,7 +158,7 @@ export function planNote(
     blocks,
     stored,
     diff,
-    replacements: findReplacements(run, stored, blocks, diff),
+    replacements: findReplacements(run, source.name, stored, blocks, diff),
     inputs: blocks.flatMap((block, index) =>
       diff.storedIndex[index] === null ? [toInput(run, file, note, source, when, block, diff.ordinals[index])] : [],
     ),
@@ -198,19 +199,27 @@ function toInput(
     {
       domain: file.relative.includes("/") ? (file.relative.split("/")[0] ?? null) : null,
       tags: [...note.tags, ...keyed.block.tags],
-      heading: headingOf(keyed.block),
+      heading: headingOf(source.name, keyed.block),
       when,
     },
   );
 }
 
-function headingOf(block: Block): string {
-  return block.headings.join(" > ");
+/** Title of the note, then the headings above the block: what a reader knows when reading it. */
+function headingOf(title: string, block: Block): string {
+  const [first] = block.headings;
+  return (first === title ? block.headings : [title, ...block.headings]).join(" > ");
+}
+
+/** The headings without the title, which changes when a note is renamed. */
+function belowTitle(heading: string): string {
+  return heading.split(" > ").slice(1).join(" > ");
 }
 
 /** Gone and new blocks at the same place under the same heading, paired. */
 function findReplacements(
   run: RunContext,
+  title: string,
   stored: readonly StandingBlock[],
   blocks: readonly KeyedBlock[],
   diff: NoteDiff,
@@ -219,12 +228,12 @@ function findReplacements(
   if (diff.gone.length === 0) return replacements;
   const came = groupBy(
     blocks.flatMap((keyed, index) => (diff.storedIndex[index] === null ? [{ keyed, index }] : [])),
-    ({ keyed, index }) => `${diff.placeOfNew[index]}\n${cleanLabel(headingOf(keyed.block)) ?? ""}`,
+    ({ keyed, index }) => `${diff.placeOfNew[index]}\n${belowTitle(cleanLabel(headingOf(title, keyed.block)) ?? "")}`,
   );
   if (came.size === 0) return replacements;
   const gone = groupBy(
     diff.gone.map((index) => ({ index, ...readStored(run, stored[index]) })),
-    ({ index, heading }) => `${diff.placeOfGone.get(index)}\n${heading}`,
+    ({ index, heading }) => `${diff.placeOfGone.get(index)}\n${belowTitle(heading)}`,
   );
   for (const [place, group] of gone) {
     const candidates = came.get(place) ?? [];
@@ -243,8 +252,8 @@ function findReplacements(
 
 function readStored(run: RunContext, block: StandingBlock | undefined): { text: string; heading: string } {
   if (block === undefined) return { text: "", heading: "" };
-  const text = run.store.thoughts.indexedText(block.nodeId) ?? "";
-  const heading = run.store.thoughts.detail(block.nodeId).facets.find(({ name }) => name === "heading")?.value ?? "";
+  const { content: text, facets } = run.store.thoughts.detail(block.nodeId);
+  const heading = facets.find(({ name }) => name === HEADING_FACET)?.value ?? "";
   return { text, heading };
 }
 

@@ -277,6 +277,8 @@ class VaultExtraction {
       tally.records += plan.blocks.length;
       tally.skip("known", plan.blocks.length - plan.inputs.length);
       tally.skip("own_output", plan.ownOutput);
+      // A note of frontmatter or pictures alone says nothing that could be quoted; it is counted, not lost unseen.
+      if (plan.blocks.length === 0 && plan.ownOutput === 0) tally.skip("no_text");
       if (plan.note.frontmatterFault !== null) tally.fail(plan.file.path, 1, plan.note.frontmatterFault);
       progress.finish(plan.facts.size);
     }

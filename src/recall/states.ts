@@ -7,6 +7,7 @@ import { formatEventId } from "../core/ids.ts";
 import { type Actor, DECAY_REASONS, PERMANENCES } from "../core/types.ts";
 import type { Change, EventKind } from "../store/ledger.ts";
 import type { Store } from "../store/store.ts";
+import type { NodeState } from "../store/thoughts.ts";
 import { isBlank } from "../text/normalise.ts";
 
 /** Longest reason, in UTF-16 code units. */
@@ -31,18 +32,18 @@ export function forget(store: Store, id: string, reason: string, actor: Actor): 
     throw new DormouseError("too_long", `reason: ${MAX_REASON_LENGTH} characters at most`);
   }
   return store.write(() => {
-    const nodeId = resolveThought(store, id);
-    if (store.thoughts.state(nodeId).decayed === "forgotten") return { id, changed: false, event: null };
+    const node = resolveThought(store, id);
+    if (node.decayed === "forgotten") return { id: node.publicId, changed: false, event: null };
     const stored = store.contents.add(reason);
     const seq = store.ledger.record({
       kind: "decayed",
       actor,
-      payload: { node: id, reason: "forgotten" },
+      payload: { node: node.publicId, reason: "forgotten" },
       commitment: stored.commitment,
-      changes: [{ nodeId, axis: "decayed", to: DECAY_REASONS.indexOf("forgotten") }],
+      changes: [{ nodeId: node.id, axis: "decayed", to: DECAY_REASONS.indexOf("forgotten") }],
     });
     store.reasons.add(seq, stored.id);
-    return { id, changed: true, event: formatEventId(seq) };
+    return { id: node.publicId, changed: true, event: formatEventId(seq) };
   });
 }
 
@@ -52,42 +53,40 @@ export function forget(store: Store, id: string, reason: string, actor: Actor): 
  */
 export function revive(store: Store, id: string, actor: Actor): StateChange {
   return store.write(() => {
-    const nodeId = resolveThought(store, id);
-    const state = store.thoughts.state(nodeId);
-    if (state.recalledBy !== null) {
-      throw new DormouseError("recalled", `${id} was recalled together with its source`, {
+    const node = resolveThought(store, id);
+    if (node.recalledBy !== null) {
+      throw new DormouseError("recalled", `${node.publicId} was recalled together with its source`, {
         hint: "Undo the recall instead.",
       });
     }
-    return change(store, "revived", id, { nodeId, axis: "decayed", to: 0 }, state.decayed !== "none", actor);
+    return change(store, node, "revived", { axis: "decayed", to: 0 }, node.decayed !== "none", actor);
   });
 }
 
 /** Makes a thought permanent by a person's word. A decayed one must be revived first. */
 export function pin(store: Store, id: string, actor: Actor): StateChange {
   return store.write(() => {
-    const nodeId = resolveThought(store, id);
-    const state = store.thoughts.state(nodeId);
-    if (state.decayed !== "none") {
-      throw new DormouseError("forgotten", `${id} is out of search`, { hint: `\`dormouse revive ${id}\` first.` });
+    const node = resolveThought(store, id);
+    if (node.decayed !== "none") {
+      throw new DormouseError("forgotten", `${node.publicId} is out of search`, {
+        hint: `\`dormouse revive ${node.publicId}\` first.`,
+      });
     }
     const to = PERMANENCES.indexOf("pinned");
-    const changes = state.permanence !== "pinned";
-    return change(store, "permanence.changed", id, { nodeId, axis: "permanence", to }, changes, actor);
+    return change(store, node, "permanence.changed", { axis: "permanence", to }, node.permanence !== "pinned", actor);
   });
 }
 
 /** Takes a person's pin away; what the thought earned by being read, sleep gives again. */
 export function unpin(store: Store, id: string, actor: Actor): StateChange {
   return store.write(() => {
-    const nodeId = resolveThought(store, id);
-    const { permanence } = store.thoughts.state(nodeId);
+    const node = resolveThought(store, id);
     return change(
       store,
+      node,
       "permanence.changed",
-      id,
-      { nodeId, axis: "permanence", to: 0 },
-      permanence === "pinned",
+      { axis: "permanence", to: 0 },
+      node.permanence === "pinned",
       actor,
     );
   });
@@ -95,21 +94,30 @@ export function unpin(store: Store, id: string, actor: Actor): StateChange {
 
 function change(
   store: Store,
+  node: NodeState,
   kind: EventKind,
-  id: string,
-  transition: Change,
+  transition: Omit<Change, "nodeId">,
   changes: boolean,
   actor: Actor,
 ): StateChange {
+  const id = node.publicId;
   if (!changes) return { id, changed: false, event: null };
-  const seq = store.ledger.record({ kind, actor, payload: { node: id }, changes: [transition] });
+  const seq = store.ledger.record({
+    kind,
+    actor,
+    payload: { node: id },
+    changes: [{ nodeId: node.id, ...transition }],
+  });
   return { id, changed: true, event: formatEventId(seq) };
 }
 
-function resolveThought(store: Store, id: string): number {
-  const nodeId = store.thoughts.resolve(id);
-  if (store.thoughts.state(nodeId).role === 0) {
-    throw new DormouseError("usage", `${id} is a source, not a thought`, { hint: "Thought ids begin with n_." });
+/** The thought behind an id; from here on it goes by its own id, not by what was typed. */
+function resolveThought(store: Store, id: string): NodeState {
+  const node = store.thoughts.state(store.thoughts.resolve(id));
+  if (node.role === 0) {
+    throw new DormouseError("usage", `${node.publicId} is a source, not a thought`, {
+      hint: "Thought ids begin with n_.",
+    });
   }
-  return nodeId;
+  return node;
 }

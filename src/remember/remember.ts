@@ -20,7 +20,7 @@ import type { Change } from "../store/ledger.ts";
 import type { NewLeg, ParentState } from "../store/legs.ts";
 import { LOOSE_THREAD, type NewOccurrence, type StoredReferent } from "../store/occurrences.ts";
 import type { Store } from "../store/store.ts";
-import { type NodeState, withSpeaker } from "../store/thoughts.ts";
+import { asIndexed, HEADING_FACET, type NodeState } from "../store/thoughts.ts";
 import { analyse } from "../text/analyse.ts";
 import { isBlank, normaliseText } from "../text/normalise.ts";
 
@@ -28,6 +28,10 @@ import { isBlank, normaliseText } from "../text/normalise.ts";
 export const MAX_CONTENT_LENGTH = 20_000;
 /** Longest tag, domain, kind, facet, speaker, subject or source name. */
 const MAX_LABEL_LENGTH = 400;
+/** Longest source name, key or reference. */
+const MAX_SOURCE_LENGTH = 8_192;
+/** Farthest moment a date can hold, in milliseconds from the epoch. */
+const MAX_MILLIS = 8.64e15;
 /** Most entries of one list attribute. */
 const MAX_LIST_LENGTH = 100;
 
@@ -111,7 +115,7 @@ async function prepareAll(store: Store, embedder: Embedder, inputs: readonly Rem
     recordDigest:
       input.occurrence?.recordKey === undefined ? null : store.digest("record", input.occurrence.recordKey, normalised),
   }));
-  const indexed = keyed.map(({ input, content }) => withSpeaker(input.speaker ?? null, content));
+  const indexed = keyed.map(({ input, content }) => indexedText(input, content));
   const wanted = new Map<string, number>();
   store.read(() => {
     for (const [index, { input, valueKey, recordDigest }] of keyed.entries()) {
@@ -129,14 +133,23 @@ async function prepareAll(store: Store, embedder: Embedder, inputs: readonly Rem
   });
 }
 
+function indexedText(input: RememberInput, content: string): string {
+  const heading = input.facets?.find(({ name }) => name === HEADING_FACET)?.value ?? null;
+  return asIndexed({ speaker: input.speaker ?? null, heading }, content);
+}
+
 function checkInput(input: RememberInput): { content: string; normalised: string } {
-  const content = input.content.normalize("NFC").trim();
-  if (isBlank(content)) throw new DormouseError("empty", "content: there is nothing to remember");
-  if (content.length > MAX_CONTENT_LENGTH) {
-    throw new DormouseError("too_long", `content: ${content.length} characters, ${MAX_CONTENT_LENGTH} at most`, {
+  // Composing takes quadratic time on heaps of combining marks, so the cap comes first.
+  const { length } = input.content;
+  if (length <= MAX_CONTENT_LENGTH && isBlank(input.content)) {
+    throw new DormouseError("empty", "content: there is nothing to remember");
+  }
+  if (length > MAX_CONTENT_LENGTH) {
+    throw new DormouseError("too_long", `content: ${length} characters, ${MAX_CONTENT_LENGTH} at most`, {
       hint: "`dormouse extract` cuts long text into linked parts.",
     });
   }
+  const content = input.content.normalize("NFC").trim();
   if (content.includes("\u0000")) throw new DormouseError("invalid", "content: holds a NUL character");
   checkNumber("confidence", input.confidence);
   checkNumber("salience", input.salience);
@@ -157,12 +170,19 @@ function checkInput(input: RememberInput): { content: string; normalised: string
   }
   checkInterval("valid", input.valid?.from ?? null, input.valid?.to ?? null);
   checkInterval("referent", input.referent?.from ?? null, input.referent?.to ?? null);
+  checkMoment("due", input.due ?? null);
+  checkPlace("thread", input.occurrence?.thread);
+  checkPlace("ordinal", input.occurrence?.ordinal);
+  const sources = (input.legs ?? []).flatMap(({ parents }) => parents.filter((parent) => typeof parent !== "string"));
+  for (const source of [...sources, ...(input.occurrence === undefined ? [] : [input.occurrence.source])]) {
+    checkSource(source);
+  }
   return { content, normalised: normaliseText(content) };
 }
 
 /** What the brain keeps of a value: who said it and the normalised text (`normaliseText`). */
 export function digestValue(store: Store, speaker: string | undefined, normalised: string): Buffer {
-  return store.digest("value", speaker ?? "", normalised);
+  return store.digest("value", normaliseText(speaker ?? ""), normalised);
 }
 
 /** What the brain keeps of a record: its key and the normalised text. */
@@ -191,7 +211,29 @@ function checkNumber(field: string, value: number | undefined): void {
   }
 }
 
+function checkSource({ key, name, reference = "" }: SourceInput): void {
+  if (isBlank(name)) throw new DormouseError("invalid", "source: its name is empty");
+  if (key === "") throw new DormouseError("invalid", "source: its key is empty");
+  if (Math.max(key.length, name.length, reference.length) > MAX_SOURCE_LENGTH) {
+    throw new DormouseError("invalid", `source: name, key and reference have ${MAX_SOURCE_LENGTH} characters at most`);
+  }
+}
+
+function checkMoment(field: string, at: number | null): void {
+  if (at !== null && !(Number.isInteger(at) && Math.abs(at) <= MAX_MILLIS)) {
+    throw new DormouseError("bad_time", `${field}: must be whole milliseconds within the range of dates`);
+  }
+}
+
+function checkPlace(field: string, value: number | undefined): void {
+  if (value !== undefined && !Number.isSafeInteger(value)) {
+    throw new DormouseError("invalid", `${field}: must be a whole number`);
+  }
+}
+
 function checkInterval(field: string, from: number | null, to: number | null): void {
+  checkMoment(field, from);
+  checkMoment(field, to);
   if (from !== null && to !== null && from > to) throw new DormouseError("bad_time", `${field}: ends before it begins`);
 }
 
@@ -202,7 +244,7 @@ function applyThought(store: Store, thought: Prepared, actor: Actor): RememberRe
     if (nodeId !== null) return { id: survivorId(store, nodeId), status: "known" };
   }
   const ownScopeId = store.scopes.idOf(input.scope);
-  const sourceId = store.sources.intern(input.occurrence?.source ?? PERSON, ownScopeId, actor);
+  const sourceId = internSource(store, input.occurrence?.source ?? PERSON, ownScopeId, actor);
   const legs = resolveLegs(store, input, sourceId, ownScopeId, actor);
   const parents = readParents(store, [sourceId, ...legs.flatMap(({ parentIds }) => parentIds)]);
   if (legs.some(({ parentIds }) => parentIds.some((id) => parents.get(id)?.dead ?? true))) {
@@ -223,24 +265,39 @@ function applyThought(store: Store, thought: Prepared, actor: Actor): RememberRe
   return { id: store.thoughts.publicId(nodeId), status: "created" };
 }
 
-/** The legs as local ids: each given leg, or else the occurrence's source, or else the person's own word. */
+/**
+ * The legs as local ids: each given leg together with the source it was met in, or else that source alone, or
+ * else the person's own word. The same set given twice is one leg.
+ */
 function resolveLegs(store: Store, input: RememberInput, sourceId: number, scopeId: number, actor: Actor): NewLeg[] {
   const given = input.legs ?? [];
   if (given.length > 0) {
-    return given.map((leg) => ({ axiom: false, parentIds: resolveParents(store, leg, scopeId, actor) }));
+    const own = input.occurrence === undefined ? [] : [sourceId];
+    const legs = given.map((leg) =>
+      [...new Set([...resolveParents(store, leg, scopeId, actor), ...own])].sort(ascending),
+    );
+    const distinct = new Map(legs.map((parentIds) => [parentIds.join(" "), parentIds]));
+    return [...distinct.values()].map((parentIds) => ({ axiom: false, parentIds }));
   }
   return [input.occurrence === undefined ? { axiom: true, parentIds: [] } : { axiom: false, parentIds: [sourceId] }];
+}
+
+function ascending(a: number, b: number): number {
+  return a - b;
 }
 
 function resolveParents(store: Store, leg: LegInput, scopeId: number, actor: Actor): number[] {
   if (leg.parents.length === 0) throw new DormouseError("invalid", "legs: a leg names no parent");
   const ids = leg.parents.map((parent) =>
-    typeof parent === "string"
-      ? store.thoughts.resolve(parent)
-      : // A model is cited from every scope; met first in a strict one, it would pull all that follows into it.
-        store.sources.intern(parent, parent.type === "model" ? store.scopes.loosest() : scopeId, actor),
+    typeof parent === "string" ? store.thoughts.resolve(parent) : internSource(store, parent, scopeId, actor),
   );
-  return [...new Set(ids)];
+  return ids;
+}
+
+/** A person and a model speak in every scope, so their nodes stand in the loosest. */
+function internSource(store: Store, source: SourceInput, scopeId: number, actor: Actor): number {
+  const isShared = source.type === "model" || source.type === "person";
+  return store.sources.intern(source, isShared ? store.scopes.loosest() : scopeId, actor);
 }
 
 function readParents(store: Store, nodeIds: readonly number[]): Map<number, ParentState> {
@@ -298,41 +355,72 @@ function meetKnown(store: Store, known: NodeState, thought: Prepared, placement:
   if (placement.legs.some(({ parentIds }) => parentIds.includes(known.id))) {
     throw new DormouseError("invalid", `legs: ${known.publicId} cannot rest on itself`);
   }
-  const id = survivorId(store, known.id);
-  if (known.recalledBy !== null) return { id: known.publicId, status: "refused", reason: "recalled" };
-  if (known.belief === "rejected") return { id: known.publicId, status: "refused", reason: "tombstone" };
-  if (known.decayed === "forgotten") return { id: known.publicId, status: "refused", reason: "forgotten" };
-  const isNewSource =
-    placement.occurrence.thread === LOOSE_THREAD ||
-    !store.occurrences
-      .of(known.id)
-      .some(({ sourceId, ended }) => sourceId === placement.occurrence.sourceId && ended === 0);
-  if (known.decayed !== "none" && !isNewSource) return { id, status: "known" };
-  const revives = known.decayed !== "none" || known.belief === "superseded";
+  // What a reader sees of a merged thought is its survivor, so both must stand for the meeting to be seen.
+  const states = standingChain(store, known);
+  const survivor = states.at(-1) ?? known;
+  if (states.some(({ recalledBy }) => recalledBy !== null)) {
+    return { id: known.publicId, status: "refused", reason: "recalled" };
+  }
+  if (states.some(({ belief }) => belief === "rejected")) {
+    return { id: known.publicId, status: "refused", reason: "tombstone" };
+  }
+  if (states.some(({ decayed }) => decayed === "forgotten")) {
+    return { id: survivor.publicId, status: "refused", reason: "forgotten" };
+  }
+  const hasFallen = states.some(({ decayed }) => decayed !== "none");
+  const { sourceId, thread } = placement.occurrence;
+  if (hasFallen && thread !== LOOSE_THREAD && store.occurrences.isMetIn(known.id, sourceId)) {
+    return { id: survivor.publicId, status: "known" };
+  }
+  const { actor } = placement;
+  const { tags = [], subjects = [] } = thought.input;
   store.thoughts.reinforce(
     known.id,
     {
       legs: placement.legs,
       occurrence: placement.occurrence,
-      tagIds: (thought.input.tags ?? []).map((tag) => store.labels.intern("tag", tag, placement.actor)),
-      changes: attributeChanges(store, known, thought.input, placement),
+      tagIds: [...new Set(tags.map((tag) => store.labels.intern("tag", tag, actor)))],
+      subjectIds: [...new Set(subjects.map((subject) => store.subjects.intern(subject, actor)))],
+      changes: [
+        ...states.flatMap((state) => standAgain(state)),
+        ...attributeChanges(store, known, thought.input, placement),
+      ],
     },
-    placement.actor,
+    actor,
   );
-  return { id, status: revives ? "revived" : "reinforced" };
+  const revives = states.some((state) => standAgain(state).length > 0);
+  return { id: survivor.publicId, status: revives ? "revived" : "reinforced" };
 }
 
-/** What a new meeting changes: it revives, asserts again, raises trust by its leg, and sets explicit attributes. */
+/** The node and, if it was merged, those it stands behind, the survivor last. */
+function standingChain(store: Store, known: NodeState): NodeState[] {
+  const states = [known];
+  for (let next = known.mergedInto; next !== null; ) {
+    const state = store.thoughts.state(next);
+    states.push(state);
+    next = state.mergedInto;
+  }
+  return states;
+}
+
+function standAgain({ id, decayed, belief }: NodeState): Change[] {
+  return [
+    ...(decayed === "none" ? [] : [{ nodeId: id, axis: "decayed" as const, to: 0 }]),
+    ...(belief === "superseded" ? [{ nodeId: id, axis: "belief" as const, to: 0 }] : []),
+  ];
+}
+
+/** What a new meeting sets besides: trust by its leg, and explicit attributes; those not named stay as they were. */
 function attributeChanges(store: Store, known: NodeState, input: RememberInput, placement: Placement): Change[] {
   const nodeId = known.id;
   const changes: Change[] = [];
-  if (known.decayed !== "none") changes.push({ nodeId, axis: "decayed", to: 0 });
-  if (known.belief === "superseded") changes.push({ nodeId, axis: "belief", to: 0 });
   if (placement.trust > known.trust) changes.push({ nodeId, axis: "trust", to: placement.trust });
   if (input.kind !== undefined) {
     changes.push({ nodeId, axis: "kind_id", to: store.labels.intern("kind", input.kind, placement.actor) });
   }
   if (input.due !== undefined) changes.push({ nodeId, axis: "due_at", to: input.due });
+  if (input.confidence !== undefined) changes.push({ nodeId, axis: "confidence", to: input.confidence });
+  if (input.salience !== undefined) changes.push({ nodeId, axis: "salience", to: input.salience });
   if (input.valid !== undefined) {
     changes.push(
       { nodeId, axis: "valid_from", to: input.valid.from },
@@ -352,7 +440,7 @@ function createThought(store: Store, thought: Prepared, placement: Placement & {
   return store.thoughts.create(
     {
       content: thought.content,
-      terms: thought.terms.length > 0 ? thought.terms : analyse(withSpeaker(input.speaker ?? null, thought.content)),
+      terms: thought.terms.length > 0 ? thought.terms : analyse(indexedText(input, thought.content)),
       valueKey: thought.valueKey,
       scopeId: placement.scopeId,
       kindId: labels.intern("kind", input.kind ?? input.defaultKind ?? DEFAULT_KIND, actor),
@@ -389,7 +477,5 @@ function uniqueFacets(store: Store, input: RememberInput, actor: Actor): { nameI
 
 /** The node a reader sees for this one: itself, or what it was merged into. */
 function survivorId(store: Store, nodeId: number): string {
-  let state = store.thoughts.state(nodeId);
-  while (state.mergedInto !== null) state = store.thoughts.state(state.mergedInto);
-  return state.publicId;
+  return standingChain(store, store.thoughts.state(nodeId)).at(-1)?.publicId ?? "";
 }

@@ -5,16 +5,18 @@
 import { DormouseError } from "../core/errors.ts";
 import { formatEventId } from "../core/ids.ts";
 import type { LinkType, SourceType, Trust } from "../core/types.ts";
-import type { LegRow } from "../store/legs.ts";
+import type { LegSample } from "../store/legs.ts";
 import type { Store } from "../store/store.ts";
-import type { ListFilter, StateView, ThoughtDetail } from "../store/thoughts.ts";
+import type { ListFilter, StateView, Step, ThoughtDetail } from "../store/thoughts.ts";
 
 const DEFAULT_DEPTH = 5;
 const MAX_DEPTH = 50;
-/** Parents shown of one leg, and links of one node; the rest is counted. */
+/** Legs, occurrences and links each way shown of one node, and parents of one leg; the rest is counted. */
 const FAN_OUT = 50;
-/** Nodes visited before a path search gives up. */
-const MAX_PATH_NODES = 50_000;
+/** Nodes named in one derivation walk. */
+const MAX_WHY_NODES = 2_000;
+/** Nodes met before a path search gives up. */
+const MAX_PATH_NODES = 20_000;
 
 /** A source as inspection shows it. */
 export interface SourceDetail {
@@ -31,7 +33,7 @@ export interface SourceDetail {
 export interface OccurrenceView {
   readonly source: string;
   readonly sourceName: string;
-  readonly said: { readonly from: string | null; readonly to: string | null } | null;
+  readonly said: { readonly from: string | null; readonly to: string | null; readonly floating?: true } | null;
   readonly previous: string | null;
   readonly next: string | null;
   readonly ended: boolean;
@@ -39,6 +41,9 @@ export interface OccurrenceView {
 
 export interface ThoughtInspection extends ThoughtDetail {
   readonly role: "thought";
+  /** All there are, ended legs and occurrences included; the lists beside hold at most 50 of each (links: each way). */
+  readonly counts: { readonly legs: number; readonly occurrences: number; readonly links: number };
+  /** Standing ones before ended ones, newer before older; of those, the oldest first. So are occurrences. */
   readonly legs: readonly LegView[];
   readonly occurrences: readonly OccurrenceView[];
   readonly links: readonly { readonly type: LinkType; readonly direction: "to" | "from"; readonly id: string }[];
@@ -49,6 +54,8 @@ export interface ThoughtInspection extends ThoughtDetail {
 export interface LegView {
   readonly axiom: boolean;
   readonly parents: readonly string[];
+  /** Parents not listed, for there are too many. */
+  readonly omitted: number;
   readonly added: string;
   readonly ended: string | null;
 }
@@ -61,7 +68,12 @@ export function show(store: Store, id: string): ThoughtInspection | SourceDetail
     return {
       ...store.thoughts.detail(nodeId),
       role: "thought",
-      legs: store.legs.of(nodeId).map((leg) => legView(store, leg)),
+      counts: {
+        legs: store.legs.count(nodeId).legs,
+        occurrences: store.occurrences.count(nodeId),
+        links: store.links.count(nodeId),
+      },
+      legs: store.legs.sample(nodeId, FAN_OUT, FAN_OUT).map((leg) => legView(store, leg)),
       occurrences: occurrenceViews(store, nodeId),
       links: store.links.of(nodeId, FAN_OUT).map(({ type, fromId, toId }) => ({
         type,
@@ -89,17 +101,18 @@ function sourceDetail(store: Store, nodeId: number): SourceDetail {
   };
 }
 
-function legView(store: Store, leg: LegRow): LegView {
+function legView(store: Store, leg: LegSample): LegView {
   return {
     axiom: leg.axiom,
-    parents: leg.parentIds.slice(0, FAN_OUT).map((id) => store.thoughts.publicId(id)),
+    parents: leg.parentIds.map((id) => store.thoughts.publicId(id)),
+    omitted: leg.parentCount - leg.parentIds.length,
     added: formatEventId(leg.addedSeq),
     ended: leg.endedSeq === null ? null : formatEventId(leg.endedSeq),
   };
 }
 
 function occurrenceViews(store: Store, nodeId: number): OccurrenceView[] {
-  return store.occurrences.of(nodeId).map((occurrence) => {
+  return store.occurrences.sample(nodeId, FAN_OUT).map((occurrence) => {
     const neighbor = (step: -1 | 1) => {
       const id = store.occurrences.neighborOf(occurrence, step);
       return id === null ? null : store.thoughts.publicId(id);
@@ -109,7 +122,13 @@ function occurrenceViews(store: Store, nodeId: number): OccurrenceView[] {
       source: source?.publicId ?? "",
       sourceName: source?.name ?? "",
       said:
-        occurrence.referentKind === 0 ? null : { from: iso(occurrence.referentFrom), to: iso(occurrence.referentTo) },
+        occurrence.referentKind === 0
+          ? null
+          : {
+              from: iso(occurrence.referentFrom),
+              to: iso(occurrence.referentTo),
+              ...(occurrence.referentKind === 2 ? { floating: true as const } : {}),
+            },
       previous: neighbor(-1),
       next: neighbor(1),
       ended: occurrence.ended === 1,
@@ -117,7 +136,7 @@ function occurrenceViews(store: Store, nodeId: number): OccurrenceView[] {
   });
 }
 
-/** One node of a derivation walk; a node met before is named without its own legs. */
+/** One node of a derivation walk; one met before, nearer or earlier in the walk, is named without its own legs. */
 export interface WhyNode {
   readonly id: string;
   readonly role: "source" | "thought";
@@ -127,48 +146,72 @@ export interface WhyNode {
   readonly depth: number;
   readonly seenBefore: boolean;
   readonly legs: readonly { readonly axiom: boolean; readonly ended: boolean; readonly parents: readonly WhyNode[] }[];
-  /** Parents not shown because a leg or the depth would have flooded the answer. */
+  /** Parents, over all legs, not shown because a leg, the depth or the walk would have flooded the answer. */
   readonly omitted: number;
+  /** Legs not shown, for the same reasons. */
+  readonly omittedLegs: number;
+}
+
+/** A node of the walk whose legs are still to be filled in. */
+interface OpenWhyNode extends WhyNode {
+  legs: WhyNode["legs"];
+  omitted: number;
+  omittedLegs: number;
 }
 
 /**
- * Ancestors of a node over its legs, to `depth` steps. Cycles end the walk.
+ * Ancestors of a node over its legs, the nearest first, to `depth` steps and 2,000 nodes; of each node the 50 newest
+ * legs (standing before ended), of each leg 50 parents. What is left out is counted. Cycles end the walk.
  * @throws DormouseError `not_found`, `usage`.
  */
 export function why(store: Store, id: string, depth: number = DEFAULT_DEPTH): WhyNode {
   if (!Number.isInteger(depth) || depth < 1 || depth > MAX_DEPTH) {
     throw new DormouseError("usage", `depth must be a whole number from 1 to ${MAX_DEPTH}`);
   }
-  return store.read(() => whyNode(store, store.thoughts.resolve(id), 0, depth, new Set()));
+  return store.read(() => {
+    const rootId = store.thoughts.resolve(id);
+    const seen = new Set([rootId]);
+    const root = whyNode(store, rootId, 0, false);
+    const queue = [{ nodeId: rootId, node: root }];
+    let room = MAX_WHY_NODES - 1;
+    for (const { nodeId, node } of queue) {
+      if (node.role === "source" || node.seenBefore) continue;
+      const total = store.legs.count(nodeId);
+      const legs = node.depth < depth ? store.legs.sample(nodeId, FAN_OUT, FAN_OUT) : [];
+      let shown = 0;
+      node.legs = legs.map(({ axiom, endedSeq, parentIds }) => {
+        const kept = parentIds.slice(0, room);
+        room -= kept.length;
+        shown += kept.length;
+        const parents = kept.map((parentId) => {
+          const parent = whyNode(store, parentId, node.depth + 1, seen.has(parentId));
+          seen.add(parentId);
+          queue.push({ nodeId: parentId, node: parent });
+          return parent;
+        });
+        return { axiom, ended: endedSeq !== null, parents };
+      });
+      node.omitted = total.parents - shown;
+      node.omittedLegs = total.legs - legs.length;
+    }
+    return root;
+  });
 }
 
-function whyNode(store: Store, nodeId: number, at: number, depth: number, seen: Set<number>): WhyNode {
-  const state = store.thoughts.state(nodeId);
-  const detail = store.thoughts.detail(nodeId);
-  const seenBefore = seen.has(nodeId);
-  seen.add(nodeId);
-  const legs = state.role === 0 || seenBefore ? [] : store.legs.of(nodeId);
-  const goesOn = at < depth;
-  const omitted = legs.reduce(
-    (sum, { parentIds }) => sum + (goesOn ? Math.max(0, parentIds.length - FAN_OUT) : parentIds.length),
-    0,
-  );
+function whyNode(store: Store, nodeId: number, depth: number, seenBefore: boolean): OpenWhyNode {
+  const { id, content, trust, state } = store.thoughts.detail(nodeId);
+  const source = store.sources.get(nodeId);
   return {
-    id: state.publicId,
-    role: state.role === 0 ? "source" : "thought",
-    label: state.role === 0 ? (store.sources.get(nodeId)?.name ?? "") : detail.content,
-    trust: detail.trust,
-    visible: detail.state.visible,
-    depth: at,
+    id,
+    role: source === null ? "thought" : "source",
+    label: source?.name ?? content,
+    trust,
+    visible: state.visible,
+    depth,
     seenBefore,
-    legs: goesOn
-      ? legs.map(({ axiom, endedSeq, parentIds }) => ({
-          axiom,
-          ended: endedSeq !== null,
-          parents: parentIds.slice(0, FAN_OUT).map((parentId) => whyNode(store, parentId, at + 1, depth, seen)),
-        }))
-      : [],
-    omitted,
+    legs: [],
+    omitted: 0,
+    omittedLegs: 0,
   };
 }
 
@@ -179,46 +222,98 @@ export interface PathStep {
 }
 
 /**
- * Shortest path between two nodes over legs, links and sequence, visible or not.
- * @returns the steps from the first to the second, or null when they are not connected.
+ * A path between two nodes over standing legs, links and sequence, visible or not; the same one, reversed, the other
+ * way round. Of each node at most 50 connections of each kind each way are followed, from both ends. Where no node
+ * has more, the path is the shortest. Through a node that has more (a hub) it may be longer than need be, and a
+ * connection that leads through several hubs may be missed. The search gives up after 20,000 nodes.
+ * @returns the steps from the first to the second, or null when no connection was found.
  */
 export function how(store: Store, fromId: string, toId: string): PathStep[] | null {
   return store.read(() => {
     const from = store.thoughts.resolve(fromId);
     const to = store.thoughts.resolve(toId);
-    const cameFrom = new Map<number, { readonly id: number; readonly via: string } | null>([[from, null]]);
-    const queue = [from];
-    for (let at = 0; at < queue.length && !cameFrom.has(to) && queue.length < MAX_PATH_NODES; at++) {
-      const current = queue[at];
-      if (current === undefined) break;
-      for (const { id, via } of store.thoughts.connections(current, FAN_OUT)) {
-        if (cameFrom.has(id)) continue;
-        cameFrom.set(id, { id: current, via });
-        queue.push(id);
-      }
-    }
-    return cameFrom.has(to) ? tracePath(store, cameFrom, to) : null;
+    const path = findPath(store, Math.min(from, to), Math.max(from, to));
+    if (path === null) return null;
+    return (from <= to ? path : reversePath(path)).map(({ id, via }) => ({
+      id: store.thoughts.publicId(id),
+      via,
+      label: store.sources.get(id)?.name ?? store.thoughts.detail(id).content,
+    }));
   });
 }
 
-function tracePath(
-  store: Store,
-  cameFrom: ReadonlyMap<number, { readonly id: number; readonly via: string } | null>,
-  to: number,
-): PathStep[] {
-  const steps: PathStep[] = [];
-  let current: number | null = to;
-  while (current !== null) {
-    const step: { readonly id: number; readonly via: string } | null = cameFrom.get(current) ?? null;
-    const source = store.sources.get(current);
-    steps.unshift({
-      id: store.thoughts.publicId(current),
-      via: step?.via ?? null,
-      label: source?.name ?? store.thoughts.detail(current).content,
-    });
-    current = step?.id ?? null;
+/** A node on a path; `via` and `back` name the step to it from the node before, and are null at the start. */
+interface Hop {
+  readonly id: number;
+  readonly via: string | null;
+  readonly back: string | null;
+}
+
+/** One end's half of a search: how each node was met, the nodes of the outermost ring last. */
+interface Reach {
+  readonly met: Map<number, { readonly depth: number; readonly before: number | null; readonly step: Step }>;
+  ring: readonly number[];
+}
+
+/** Breadth first from both ends, a whole ring at a time, the smaller ring first. */
+function findPath(store: Store, from: number, to: number): Hop[] | null {
+  const ends: [Reach, Reach] = [startReach(from), startReach(to)];
+  let [near, far] = ends;
+  let meeting = from === to ? from : null;
+  while (meeting === null && near.met.size + far.met.size < MAX_PATH_NODES) {
+    [near, far] = ends[0].ring.length <= ends[1].ring.length ? ends : [ends[1], ends[0]];
+    // An end that is exhausted may still be met from the other: connections cut at a hub lead one way only.
+    if (near.ring.length === 0) [near, far] = [far, near];
+    if (near.ring.length === 0) return null;
+    meeting = growRing(store, near, far);
   }
-  return steps;
+  if (meeting === null) return null;
+  return [...traceBack(ends[0], meeting), ...reversePath(traceBack(ends[1], meeting)).slice(1)];
+}
+
+function startReach(id: number): Reach {
+  return { met: new Map([[id, { depth: 0, before: null, step: { id, via: "", back: "" } }]]), ring: [id] };
+}
+
+/** @returns the node by which the two halves meet on the shortest path through the new ring, or null */
+function growRing(store: Store, near: Reach, far: Reach): number | null {
+  const ring: number[] = [];
+  let meeting: { readonly id: number; readonly depth: number } | null = null;
+  for (const before of near.ring) {
+    if (near.met.size + far.met.size >= MAX_PATH_NODES) break;
+    const depth = (near.met.get(before)?.depth ?? 0) + 1;
+    for (const step of store.thoughts.connections(before, FAN_OUT)) {
+      if (near.met.has(step.id)) continue;
+      near.met.set(step.id, { depth, before, step });
+      ring.push(step.id);
+      const other = far.met.get(step.id);
+      if (other !== undefined && (meeting === null || other.depth < meeting.depth)) {
+        meeting = { id: step.id, depth: other.depth };
+      }
+    }
+  }
+  near.ring = ring;
+  return meeting?.id ?? null;
+}
+
+/** The hops from the end of a half to a node it met. */
+function traceBack({ met }: Reach, id: number): Hop[] {
+  const hops: Hop[] = [];
+  for (let at = met.get(id); at !== undefined; at = at.before === null ? undefined : met.get(at.before)) {
+    const isStart = at.before === null;
+    hops.push({ id: at.step.id, via: isStart ? null : at.step.via, back: isStart ? null : at.step.back });
+  }
+  return hops.reverse();
+}
+
+/** The same hops seen from the other end. */
+function reversePath(hops: readonly Hop[]): Hop[] {
+  return hops
+    .map(({ id }, index) => {
+      const next = hops[index + 1];
+      return { id, via: next?.back ?? null, back: next?.via ?? null };
+    })
+    .reverse();
 }
 
 /** Newest first, any state. */

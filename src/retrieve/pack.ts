@@ -10,6 +10,7 @@ import type { ThoughtView } from "../core/types.ts";
 const LATIN_CHARS_PER_TOKEN = 4;
 /** Longest text of one item before it is cut, in characters. */
 const MAX_ITEM_CHARS = 1_200;
+const INDENT = "  ";
 /** Fewest tokens worth giving to a cut item. */
 const MIN_ITEM_TOKENS = 24;
 
@@ -61,7 +62,7 @@ export function pack(items: readonly PackItem[], header: string, budget: number)
     const fixed = estimateTokens([...title, label].join("\n")) + 2;
     const room = budget - tokens - fixed;
     if (room < MIN_ITEM_TOKENS) break;
-    const body = fitText(neutralise(item.view.content), room);
+    const body = indent(fitText(neutralise(item.view.content), room));
     lines.push(...title, label, body);
     tokens += fixed + estimateTokens(body);
     section = item.section;
@@ -78,19 +79,31 @@ const TITLES: Record<Section, string> = {
 
 function labelOf({ view, due }: PackItem): string {
   const when = (view.referent === null ? null : firstDay(view.referent)) ?? view.recordedAt.slice(0, 10);
-  const parts = [view.id, view.kind, when, `source ${neutralise(view.source.name)}`, view.source.trust];
+  const parts = [view.id, oneLine(view.kind), when, `source ${oneLine(view.source.name)}`, view.source.trust];
   if (due) parts.push(`due ${due.slice(0, 10)}`);
   return `[${parts.join(" | ")}]`;
 }
 
 /** No content can open or close a fence of ours: the angle before its name is replaced. */
 function neutralise(text: string): string {
-  return text.replaceAll(/<(\/?\s*dormouse:)/gi, "‹$1").replaceAll("\r", "");
+  return text.replaceAll(/<(\s*\/?\s*dormouse:)/gi, "‹$1").replaceAll("\r", "");
+}
+
+/** A label stays on its line and inside its brackets. */
+function oneLine(text: string): string {
+  return neutralise(text)
+    .replaceAll(/[\s|[\]]+/g, " ")
+    .trim();
+}
+
+/** Content stands apart from labels, so that no line of it can pass for one. */
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, INDENT);
 }
 
 function fitText(text: string, room: number): string {
   let fitted = text.length > MAX_ITEM_CHARS ? text.slice(0, MAX_ITEM_CHARS) : text;
-  while (estimateTokens(fitted) > room) fitted = fitted.slice(0, Math.floor(fitted.length * 0.8));
+  while (estimateTokens(indent(fitted)) + 2 > room) fitted = fitted.slice(0, Math.floor(fitted.length * 0.8));
   if (fitted.length === text.length) return text;
   const border = fitted.lastIndexOf(" ");
   return `${(border > fitted.length / 2 ? fitted.slice(0, border) : fitted).replace(/[\uD800-\uDBFF]$/, "")} […]`;

@@ -23,10 +23,14 @@ const MAX_QUERY_LENGTH = 20_000;
 /** Candidates each channel brings, at least; more when k asks for more. */
 const TEXT_CANDIDATES = 120;
 const VECTOR_CANDIDATES = 40;
-/** Ids filtered at a time while text candidates are gathered. */
-const FILTER_BATCH = 150;
+/** Candidates taken beyond the wanted number because nothing tells them from the last. */
+const MAX_TIES = 500;
+/** A tag or time filter that at most so many nodes pass: all of them are scored, and no index is asked. */
+const POINT_READS = 5_000;
 /** Best candidates whose neighbours are looked at. */
 const SPREAD_SEEDS = 60;
+/** Scores are told apart by so many steps; sums in another order differ in smaller ones. */
+const SCORE_STEPS = 1e9;
 /** Neighbours followed from one node over one type of edge. */
 const FAN_OUT = 6;
 /** Cosine of unrelated texts under the built-in model, whose vectors are centred. */
@@ -102,6 +106,7 @@ interface RankInput {
 interface RankedEntry {
   readonly nodeId: number;
   readonly score: number;
+  readonly happenedAt: number | null;
   readonly fused: FusedScore;
   readonly cosine: number | null;
   readonly recency: number;
@@ -130,8 +135,7 @@ function rank(store: Store, input: RankInput): Ranking {
   for (const row of wanted) receivers.set(row.id, row);
   const fused = fuseAndSpread(scorer.own, edges, COSINE_FLOOR);
   const entries = [...receivers.values()].flatMap((row) => toEntry(row, fused, scorer, input.now));
-  const sorted = sortEntries(store, entries, input.k);
-  return { results: collapse(store, sorted, input.k), terms, scored: scorer.own.size };
+  return { results: takeBest(store, entries, input.k), terms, scored: scorer.own.size };
 }
 
 interface Candidates {
@@ -142,13 +146,11 @@ interface Candidates {
 
 /** Eligible candidates of both channels. */
 function gatherCandidates(store: Store, input: RankInput, terms: readonly QueryTerm[]): Candidates {
+  const few = input.eligible.few(POINT_READS);
+  if (few !== null) return { rows: new Map(input.eligible.among(few).map((row) => [row.id, row])), cosines: new Map() };
   const found = new Map<number, CandidateRow>();
   const cosines = new Map<number, number>();
-  const wanted = Math.max(TEXT_CANDIDATES, input.k * 3);
-  const textIds = store.fullText.candidates(terms);
-  for (let start = 0; start < textIds.length && found.size < wanted; start += FILTER_BATCH) {
-    for (const row of input.eligible.among(textIds.slice(start, start + FILTER_BATCH))) found.set(row.id, row);
-  }
+  for (const row of textCandidates(store, input, terms)) found.set(row.id, row);
   if (input.queryVector !== null) {
     const hasLateFilter = input.filter.tagIds !== undefined || input.filter.when !== undefined;
     const neighbors = store.vectors.nearest(input.queryVector, Math.max(VECTOR_CANDIDATES, input.k), {
@@ -162,6 +164,33 @@ function gatherCandidates(store: Store, input: RankInput, terms: readonly QueryT
     for (const row of input.eligible.among(fresh)) found.set(row.id, row);
   }
   return { rows: found, cosines };
+}
+
+/**
+ * The best eligible nodes by the terms they hold. Among nodes that hold the same terms the shorter come first,
+ * as BM25 would have them, and nodes that are equal in both are all taken: no order of insertion decides.
+ */
+function textCandidates(store: Store, input: RankInput, terms: readonly QueryTerm[]): CandidateRow[] {
+  const wanted = Math.max(TEXT_CANDIDATES, input.k * 3);
+  const within = input.eligible.isOpen ? null : input.eligible.subquery();
+  const candidates = store.fullText.candidates(terms, within);
+  const taken: CandidateRow[] = [];
+  for (let start = 0; start < candidates.length && taken.length < wanted; ) {
+    let end = start + 1;
+    while (end < candidates.length && candidates[end]?.sum === candidates[start]?.sum) end += 1;
+    const tied = input.eligible.among(candidates.slice(start, end).map(({ id }) => id));
+    taken.push(...shortest(tied, wanted - taken.length));
+    start = end;
+  }
+  return taken;
+}
+
+/** The `count` shortest rows, and those as short as the last of them up to a bound. */
+function shortest(rows: readonly CandidateRow[], count: number): CandidateRow[] {
+  if (rows.length <= count) return [...rows];
+  const sorted = [...rows].sort((a, b) => a.length - b.length || a.id - b.id);
+  const longest = sorted[count - 1]?.length ?? 0;
+  return sorted.filter(({ length }, index) => length <= longest && index < count + MAX_TIES);
 }
 
 interface Scorer {
@@ -245,7 +274,8 @@ function toEntry(
   return [
     {
       nodeId: row.id,
-      score: score.score * recency,
+      score: Math.round(score.score * recency * SCORE_STEPS) / SCORE_STEPS,
+      happenedAt: row.happenedAt,
       fused: score,
       cosine: scorer.own.get(row.id)?.cosine ?? null,
       recency,
@@ -255,47 +285,48 @@ function toEntry(
   ];
 }
 
-/** Best first. Equal scores go by the digest of the content, so that no order of insertion shows. */
-function sortEntries(store: Store, entries: readonly RankedEntry[], k: number): RankedEntry[] {
-  const sorted = [...entries].sort((a, b) => b.score - a.score);
-  const cut = sorted[Math.min(sorted.length, 2 * k + 20) - 1]?.score ?? 0;
-  const contenders = sorted.filter(({ score }) => score >= cut);
-  const digests = new Map<number, string>();
-  const digestOf = (nodeId: number) => {
-    const known = digests.get(nodeId);
-    if (known !== undefined) return known;
-    const digest = createHash("sha256")
-      .update(store.thoughts.indexedText(nodeId) ?? "")
-      .digest("hex");
-    digests.set(nodeId, digest);
-    return digest;
-  };
-  return contenders.sort((a, b) => {
-    if (a.score !== b.score) return b.score - a.score;
-    const [x, y] = [digestOf(a.nodeId), digestOf(b.nodeId)];
-    return x < y ? -1 : x > y ? 1 : a.nodeId - b.nodeId;
-  });
-}
-
 /**
- * Takes k results, putting one that says the same as a better one behind it. The same is: the same analysed
- * words equally often, so two notes that differ in a number or a name both stay.
+ * Takes k results, best first, putting one that says the same as a better one behind it. The same is: the same
+ * analysed words equally often, so two notes that differ in a number or a name both stay. Equal scores go by
+ * the later event, then by the digest of the text, so that no order of insertion shows.
  */
-function collapse(store: Store, sorted: readonly RankedEntry[], k: number): RankedEntry[] {
+function takeBest(store: Store, entries: readonly RankedEntry[], k: number): RankedEntry[] {
+  const sorted = [...entries].sort((a, b) => b.score - a.score || (b.happenedAt ?? 0) - (a.happenedAt ?? 0));
   const keptByTerms = new Map<string, RankedEntry>();
   const kept: RankedEntry[] = [];
-  for (const entry of sorted) {
-    const terms = store.fullText.packedTerms(entry.nodeId)?.toString("latin1") ?? "";
-    const twin = terms === "" ? undefined : keptByTerms.get(terms);
-    if (twin !== undefined) {
-      twin.collapsed.push(entry.nodeId);
-      continue;
+  for (let start = 0; start < sorted.length; ) {
+    let end = start + 1;
+    while (end < sorted.length && isTie(sorted[start], sorted[end])) end += 1;
+    for (const entry of inDigestOrder(store, sorted.slice(start, end))) {
+      const terms = store.fullText.packedTerms(entry.nodeId)?.toString("latin1") ?? "";
+      const twin = terms === "" ? undefined : keptByTerms.get(terms);
+      if (twin !== undefined) {
+        twin.collapsed.push(entry.nodeId);
+        continue;
+      }
+      if (kept.length === k) return kept;
+      kept.push(entry);
+      keptByTerms.set(terms, entry);
     }
-    if (kept.length === k) break;
-    kept.push(entry);
-    keptByTerms.set(terms, entry);
+    start = end;
   }
   return kept;
+}
+
+function isTie(a: RankedEntry | undefined, b: RankedEntry | undefined): boolean {
+  return a?.score === b?.score && a?.happenedAt === b?.happenedAt;
+}
+
+function inDigestOrder(store: Store, tied: readonly RankedEntry[]): readonly RankedEntry[] {
+  if (tied.length < 2) return tied;
+  const digestOf = ({ nodeId }: RankedEntry) =>
+    createHash("sha256")
+      .update(store.thoughts.indexedText(nodeId) ?? "")
+      .digest("hex");
+  return tied
+    .map((entry) => ({ entry, digest: digestOf(entry) }))
+    .sort((a, b) => (a.digest < b.digest ? -1 : a.digest > b.digest ? 1 : a.entry.nodeId - b.entry.nodeId))
+    .map(({ entry }) => entry);
 }
 
 function toResult(store: Store, entry: RankedEntry, terms: readonly QueryTerm[], explain: boolean): SearchResult {

@@ -12,7 +12,7 @@ import { migrate, SCHEMA_VERSION } from "./migrate.ts";
 /** "DMOU": marks the file as a brain for every SQLite tool. */
 const APPLICATION_ID = 0x444d4f55;
 /** How long a writer waits for another process, in milliseconds. */
-const BUSY_TIMEOUT_MS = 60_000;
+export const BUSY_TIMEOUT_MS = 60_000;
 /** Page cache in KiB; covers the hot part of a 100,000-node brain. */
 const CACHE_KIB = 32_768;
 
@@ -28,8 +28,10 @@ export class Connection {
   readonly path: string;
   readonly db: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
+  readonly #inode: number;
 
   constructor(path: string, db: Database.Database) {
+    this.#inode = statSync(path).ino;
     this.path = path;
     this.db = db;
   }
@@ -68,6 +70,7 @@ export class Connection {
   /** Runs fn in one immediate transaction; nested calls join the outer one. All or nothing. */
   write<T>(fn: () => T): T {
     if (this.db.inTransaction) return fn();
+    this.#assertSameFile();
     try {
       return this.db.transaction(fn).immediate();
     } catch (error) {
@@ -85,6 +88,21 @@ export class Connection {
     }
   }
 
+  /** A file that was deleted or replaced would take our writes with it into nothing. */
+  #assertSameFile(): void {
+    let inode: number | undefined;
+    try {
+      inode = statSync(this.path, { throwIfNoEntry: false })?.ino;
+    } catch {
+      // A folder that may no longer be looked into says nothing about the file.
+      return;
+    }
+    if (inode === this.#inode) return;
+    throw new DormouseError("io", `${this.path} was deleted or replaced while it was open; nothing more was written`, {
+      hint: "Put the file back, or start again with the one that is there now.",
+    });
+  }
+
   close(): void {
     this.#statements.clear();
     this.db.close();
@@ -100,8 +118,11 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   if (!existed && options.create !== true) {
     throw new DormouseError("no_brain", `there is no brain at ${path}`, { hint: "`dormouse init` creates it." });
   }
-  if (existed) assertSqliteFile(path);
-  else createPrivateFile(path);
+  const isEmpty = existed && readHeader(path).length === 0;
+  if (isEmpty && options.create !== true) {
+    throw new DormouseError("no_brain", `${path} is empty`, { hint: "`dormouse init` makes a brain of it." });
+  }
+  if (!existed || isEmpty) createPrivateFile(path);
   try {
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
@@ -118,8 +139,7 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
 }
 
 function prepareConnection(db: Database.Database, path: string): void {
-  const version = db.pragma("user_version", { simple: true }) as number;
-  const applicationId = db.pragma("application_id", { simple: true }) as number;
+  const { version, applicationId, isEmpty } = readIdentity(db);
   if (version > SCHEMA_VERSION && applicationId === APPLICATION_ID) {
     throw new DormouseError(
       "newer_brain",
@@ -129,7 +149,7 @@ function prepareConnection(db: Database.Database, path: string): void {
       },
     );
   }
-  if (applicationId !== APPLICATION_ID && (version !== 0 || applicationId !== 0 || hasTables(db))) {
+  if (applicationId !== APPLICATION_ID && (version !== 0 || applicationId !== 0 || !isEmpty)) {
     throw notABrain(path, "it is an SQLite file of another program");
   }
   db.pragma("journal_mode = WAL");
@@ -143,8 +163,15 @@ function prepareConnection(db: Database.Database, path: string): void {
   if (version < SCHEMA_VERSION) migrate(db, APPLICATION_ID);
 }
 
-function hasTables(db: Database.Database): boolean {
-  return db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined;
+/** Read on one snapshot: another process may be making a brain of the file right now. */
+function readIdentity(db: Database.Database): { version: number; applicationId: number; isEmpty: boolean } {
+  return db
+    .transaction(() => ({
+      version: db.pragma("user_version", { simple: true }) as number,
+      applicationId: db.pragma("application_id", { simple: true }) as number,
+      isEmpty: db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined,
+    }))
+    .deferred();
 }
 
 function createPrivateFile(path: string): void {
@@ -154,22 +181,45 @@ function createPrivateFile(path: string): void {
     closeSync(openSync(path, "a", 0o600));
     chmodSync(path, 0o600);
   } catch (error) {
-    throw translateError(error, path);
+    throw translatePathError(error, path);
   }
 }
 
-function assertSqliteFile(path: string): void {
+/** The first 16 bytes, none for an empty file. @throws DormouseError `not_a_brain`, `io` */
+function readHeader(path: string): Buffer {
   try {
     if (statSync(path).isDirectory()) throw notABrain(path, "it is a folder");
     const head = Buffer.alloc(16);
     const file = openSync(path, "r");
     const length = readSync(file, head, 0, 16, 0);
     closeSync(file);
-    if (length > 0 && head.toString("latin1") !== "SQLite format 3\0")
+    if (length > 0 && head.toString("latin1") !== "SQLite format 3\0") {
       throw notABrain(path, "it is not an SQLite file");
+    }
+    return head.subarray(0, length);
   } catch (error) {
-    throw translateError(error, path);
+    throw translatePathError(error, path);
   }
+}
+
+/** What the file system says of a path that cannot hold a file. */
+const PATH_FAULTS: Readonly<Record<string, string>> = {
+  ENOTDIR: "a part of the path is a file",
+  EISDIR: "it is a folder",
+  ENOENT: "a part of the path is missing",
+  ELOOP: "its links lead back to themselves",
+  ENAMETOOLONG: "a name in it is too long",
+  EROFS: "the disk cannot be written",
+};
+
+/** As `translateError`, for a path that cannot be made or read. */
+function translatePathError(error: unknown, path: string): unknown {
+  const fault = error instanceof Error && "code" in error ? PATH_FAULTS[String(error.code)] : undefined;
+  if (fault === undefined || error instanceof DormouseError) return translateError(error, path);
+  return new DormouseError("io", `${path} cannot be a brain: ${fault}`, {
+    hint: "Choose another path with --brain or DORMOUSE_BRAIN.",
+    cause: error,
+  });
 }
 
 function notABrain(path: string, why: string): DormouseError {

@@ -6,6 +6,10 @@ import type { Interval } from "../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { visible } from "./visibility.ts";
 
+/** Open ends of an interval, beyond every date. */
+const BEGINNING = -9_000_000_000_000_000;
+const END = 9_000_000_000_000_000;
+
 export interface EligibleFilter {
   readonly kindIds?: readonly number[];
   readonly domainIds?: readonly number[];
@@ -27,6 +31,8 @@ export class Eligible {
   readonly #connection: Connection;
   readonly #condition: string;
   readonly #params: readonly number[];
+  /** Where a tag or time filter can start from an index: ids that may pass. */
+  readonly #narrow: { readonly sql: string; readonly params: readonly number[] } | null;
 
   constructor(connection: Connection, filter: EligibleFilter) {
     this.#connection = connection;
@@ -40,24 +46,39 @@ export class Eligible {
     among("n.kind_id", filter.kindIds);
     among("n.domain_id", filter.domainIds);
     for (const tagId of filter.tagIds ?? []) {
-      conditions.push("n.id IN (SELECT node_id FROM node_tag WHERE label_id = ? AND ended_seq IS NULL)");
+      conditions.push(
+        "EXISTS (SELECT 1 FROM node_tag t WHERE t.node_id = n.id AND t.label_id = ? AND t.ended_seq IS NULL)",
+      );
       params.push(tagId);
     }
     if (filter.when !== undefined) {
       const { from, to } = filter.when;
       conditions.push(
-        "n.id IN (SELECT node_id FROM occurrence WHERE referent_kind > 0 AND ended_seq IS NULL" +
-          " AND coalesce(referent_from, referent_to) <= ? AND coalesce(referent_to, referent_from) >= ?)",
+        `EXISTS (SELECT 1 FROM occurrence o WHERE o.node_id = n.id AND o.ended_seq IS NULL AND o.referent_kind > 0
+           AND coalesce(o.referent_from, ${BEGINNING}) <= ? AND coalesce(o.referent_to, ${END}) >= ?)`,
       );
-      params.push(to ?? Number.MAX_SAFE_INTEGER, from ?? Number.MIN_SAFE_INTEGER);
+      params.push(to ?? END, from ?? BEGINNING);
     }
+    this.#narrow = narrowest(filter);
     this.#condition = conditions.join(" AND ");
     this.#params = params;
   }
 
   /** The ids that pass, as a subquery for another index. */
   subquery(): { readonly sql: string; readonly params: readonly number[] } {
-    return { sql: `SELECT n.id FROM node n WHERE ${this.#condition}`, params: this.#params };
+    if (this.#narrow === null) return { sql: `SELECT n.id FROM node n WHERE ${this.#condition}`, params: this.#params };
+    return {
+      sql: `SELECT n.id FROM (${this.#narrow.sql}) narrow CROSS JOIN node n ON n.id = narrow.id WHERE ${this.#condition}`,
+      params: [...this.#narrow.params, ...this.#params],
+    };
+  }
+
+  /** The ids that pass a tag or time filter when they are at most `limit`; null otherwise, or without such a filter. */
+  few(limit: number): number[] | null {
+    if (this.#narrow === null) return null;
+    const { sql, params } = this.subquery();
+    const ids = this.#connection.values<number>(`SELECT DISTINCT id FROM (${sql}) LIMIT ?`).all(...params, limit + 1);
+    return ids.length > limit ? null : ids;
   }
 
   /** How many thoughts pass. Without a filter the hidden ones are subtracted instead of the rest being counted. */
@@ -76,11 +97,8 @@ export class Eligible {
         .get();
       return row?.n ?? 0;
     }
-    return (
-      this.#connection
-        .sql<{ n: number }>(`SELECT count(*) AS n FROM node n WHERE ${this.#condition}`)
-        .get(...this.#params)?.n ?? 0
-    );
+    const { sql, params } = this.subquery();
+    return this.#connection.values<number>(`SELECT count(DISTINCT id) FROM (${sql})`).get(...params) ?? 0;
   }
 
   #readsEveryScope(): boolean {
@@ -109,4 +127,20 @@ export class Eligible {
   get isOpen(): boolean {
     return this.#params.length === 0;
   }
+}
+
+/** The rarest way in: a tag's nodes, else the occurrences of the interval. */
+function narrowest(filter: EligibleFilter): { sql: string; params: readonly number[] } | null {
+  const [tagId] = filter.tagIds ?? [];
+  if (tagId !== undefined) {
+    return { sql: "SELECT node_id AS id FROM node_tag WHERE label_id = ? AND ended_seq IS NULL", params: [tagId] };
+  }
+  if (filter.when === undefined) return null;
+  const { from, to } = filter.when;
+  return {
+    sql: `SELECT DISTINCT node_id AS id FROM occurrence INDEXED BY occurrence_by_time
+          WHERE referent_kind > 0 AND ended_seq IS NULL
+            AND (referent_from IS NULL OR referent_from <= ?) AND (referent_to IS NULL OR referent_to >= ?)`,
+    params: [to ?? END, from ?? BEGINNING],
+  };
 }

@@ -19,6 +19,18 @@ export interface QueryTerm {
   readonly idf: number;
 }
 
+/** A node that the postings name, with the idf of the terms it was found by. */
+export interface Candidate {
+  readonly id: number;
+  readonly sum: number;
+}
+
+/** A subquery that selects node ids, with its parameters. */
+export interface IdQuery {
+  readonly sql: string;
+  readonly params: readonly number[];
+}
+
 export interface Totals {
   readonly documents: number;
   readonly averageLength: number;
@@ -100,21 +112,24 @@ export class FullText {
   }
 
   /**
-   * Ids of nodes holding at least one of the rarest terms, best first by summed idf. At least one term is
-   * followed; more until the postings read pass a bound, so that common words cost nothing.
+   * Nodes holding at least one of the rarest terms with the summed idf of the terms followed, best first. At
+   * least one term is followed; more until the postings read pass a bound, so that common words cost little.
+   * Of a term beyond the bound only the newest postings are read; with `within`, a subquery of ids, those
+   * outside it do not count.
    */
-  candidates(terms: readonly QueryTerm[]): number[] {
+  candidates(terms: readonly QueryTerm[], within: IdQuery | null): Candidate[] {
     const scores = new Map<number, number>();
     let postings = 0;
     for (const [index, { term, idf, documentCount }] of terms.entries()) {
       if (index > 0 && postings + documentCount > CANDIDATE_POSTINGS) break;
       postings += documentCount;
+      const inside = within === null || documentCount <= CANDIDATE_POSTINGS ? "" : ` AND rowid IN (${within.sql})`;
       const ids = this.#connection
-        .values<number>("SELECT rowid FROM full_text WHERE full_text MATCH ? ORDER BY rowid DESC LIMIT ?")
-        .all(toMatchQuery([term]), CANDIDATE_POSTINGS);
+        .values<number>(`SELECT rowid FROM full_text WHERE full_text MATCH ?${inside} ORDER BY rowid DESC LIMIT ?`)
+        .all(toMatchQuery([term]), ...(inside === "" ? [] : (within?.params ?? [])), CANDIDATE_POSTINGS);
       for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + idf);
     }
-    return [...scores.entries()].sort(([a, x], [b, y]) => y - x || a - b).map(([id]) => id);
+    return [...scores].map(([id, sum]) => ({ id, sum })).sort((a, b) => b.sum - a.sum);
   }
 
   /**

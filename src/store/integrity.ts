@@ -153,7 +153,8 @@ const CHECKS: readonly SqlCheck[] = [
     name: "row_beyond_ledger",
     meaning: "a row names an event that the ledger does not hold",
     sql: () => {
-      const head = "(SELECT coalesce(max(seq), 0) FROM event WHERE ledger_id = (SELECT max(id) FROM ledger))";
+      const head =
+        "(SELECT coalesce(max(seq), 0) FROM event WHERE ledger_id = (SELECT id FROM ledger WHERE writing = 1))";
       return `SELECT id FROM node WHERE added_seq > ${head}
         UNION SELECT node_id FROM leg WHERE max(added_seq, coalesce(ended_seq, 0)) > ${head}
         UNION SELECT node_id FROM occurrence WHERE max(event_seq, coalesce(ended_seq, 0)) > ${head}

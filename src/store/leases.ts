@@ -49,17 +49,22 @@ export class Leases {
     });
   }
 
-  /** Lengthens a lease that is still ours. @throws DormouseError `lease_held` when another took it over. */
+  /** Lengthens a lease that is still ours. @throws DormouseError `lease_held` when another took it over, `busy`. */
   renew(name: string, holder: string, durationMs: number): void {
-    const now = this.#now();
-    const { changes } = this.#connection
-      .sql("UPDATE lease SET heartbeat_at = ?, expires_at = ? WHERE name = ? AND holder = ?")
-      .run(now, now + durationMs, name, holder);
-    if (changes === 0) throw new DormouseError("lease_held", `the lease "${name}" was taken over by another process`);
+    this.#connection.write(() => {
+      const now = this.#now();
+      const { changes } = this.#connection
+        .sql("UPDATE lease SET heartbeat_at = ?, expires_at = ? WHERE name = ? AND holder = ?")
+        .run(now, now + durationMs, name, holder);
+      if (changes === 0) throw new DormouseError("lease_held", `the lease "${name}" was taken over by another process`);
+    });
   }
 
+  /** Gives the lease back; one that another took over stays theirs. @throws DormouseError `busy` */
   release(name: string, holder: string): void {
-    this.#connection.sql("DELETE FROM lease WHERE name = ? AND holder = ?").run(name, holder);
+    this.#connection.write(() => {
+      this.#connection.sql("DELETE FROM lease WHERE name = ? AND holder = ?").run(name, holder);
+    });
   }
 
   get(name: string): LeaseRow | null {

@@ -58,6 +58,7 @@ export const EVENT_KINDS = [
   "link.ended",
   "mention.added",
   "mention.joined",
+  "mention.parted",
   "thread.split",
   "occurrence.ended",
   "occurrence.moved",
@@ -77,6 +78,13 @@ export interface Change {
   readonly nodeId: number;
   readonly axis: Axis;
   readonly to: number | null;
+}
+
+/** A change with what the ledger says about it. */
+interface Shift extends Change {
+  readonly publicId: Buffer;
+  readonly role: number;
+  readonly was: number | null;
 }
 
 export interface EventInput {
@@ -112,7 +120,7 @@ type MirrorListener = (nodeId: number) => void;
 export class Ledger {
   readonly #connection: Connection;
   readonly #now: () => number;
-  #ledger: { id: number; publicId: Buffer } | undefined;
+  #ledger: { id: number; publicId: Buffer; firstSeq: number } | undefined;
   /** The newest event as this transaction knows it; nobody else can add one while it runs. */
   #tail: { seq: number; chain: Buffer } | undefined;
   #onMirrored: MirrorListener = () => {};
@@ -141,7 +149,7 @@ export class Ledger {
     const row = this.#connection
       .sql<{ seq: number; chain: Buffer }>("SELECT seq, chain FROM event WHERE ledger_id = ? ORDER BY seq DESC LIMIT 1")
       .get(this.#current().id);
-    return row ?? { seq: 0, chain: this.#genesis() };
+    return row ?? { seq: this.#current().firstSeq - 1, chain: this.#genesis() };
   }
 
   /**
@@ -153,7 +161,8 @@ export class Ledger {
     const head = this.#tail ?? this.head();
     const seq = head.seq + 1;
     const at = this.#now();
-    const states = this.#applyChanges(seq, input.changes ?? []);
+    const shifts = this.#shiftsOf(input.changes ?? []);
+    const states = shifts.map((shift) => this.#describeShift(shift));
     const payload = canonicalJson(states.length === 0 ? input.payload : { ...input.payload, states });
     const commitment = input.commitment ?? null;
     const actor = ACTORS.indexOf(input.actor);
@@ -173,6 +182,7 @@ export class Ledger {
         "INSERT INTO event (ledger_id, seq, version, kind, actor, at, payload, commitment, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
       )
       .run(ledger.id, seq, EVENT_VERSION, input.kind, actor, at, Buffer.from(payload, "utf8"), commitment, chain);
+    this.#applyShifts(seq, shifts);
     this.#tail = { seq, chain };
     return seq;
   }
@@ -195,11 +205,16 @@ export class Ledger {
                  UNION SELECT added_seq FROM leg WHERE node_id = @nodeId
                  UNION SELECT ended_seq FROM leg WHERE node_id = @nodeId
                  UNION SELECT event_seq FROM occurrence WHERE node_id = @nodeId
+                 UNION SELECT ended_seq FROM occurrence WHERE node_id = @nodeId
+                 UNION SELECT m.event_seq FROM mention m JOIN occurrence o ON o.id = m.occurrence_id WHERE o.node_id = @nodeId
+                 UNION SELECT m.joined_seq FROM mention m JOIN occurrence o ON o.id = m.occurrence_id WHERE o.node_id = @nodeId
                  UNION SELECT added_seq FROM link WHERE from_id = @nodeId
                  UNION SELECT added_seq FROM link WHERE to_id = @nodeId
                  UNION SELECT ended_seq FROM link WHERE from_id = @nodeId
                  UNION SELECT ended_seq FROM link WHERE to_id = @nodeId
                  UNION SELECT added_seq FROM node_tag WHERE node_id = @nodeId
+                 UNION SELECT ended_seq FROM node_tag WHERE node_id = @nodeId
+                 UNION SELECT added_seq FROM node_subject WHERE node_id = @nodeId
                ) ORDER BY seq DESC LIMIT @limit`,
             )
             .all({ ledgerId, since, nodeId: options.nodeId, limit: options.limit });
@@ -213,7 +228,7 @@ export class Ledger {
   firstBreak(): number | null {
     const ledger = this.#current();
     let chain = this.#genesis();
-    let expected = 1;
+    let expected = ledger.firstSeq;
     const rows = this.#connection
       .sql<EventRow & { version: number; commitment: Buffer | null }>(
         "SELECT seq, version, kind, actor, at, payload, commitment, chain FROM event WHERE ledger_id = ? ORDER BY seq",
@@ -228,30 +243,35 @@ export class Ledger {
     return null;
   }
 
-  #applyChanges(seq: number, changes: readonly Change[]): CanonicalValue[] {
-    const states: CanonicalValue[] = [];
-    const touched = new Set<number>();
-    for (const { nodeId, axis, to } of changes) {
+  /** The changes that change something, with the value before. */
+  #shiftsOf(changes: readonly Change[]): Shift[] {
+    const lastByTarget = new Map(changes.map((change) => [`${change.nodeId} ${change.axis}`, change]));
+    return [...lastByTarget.values()].flatMap((change) => {
       const row = this.#connection
         .sql<{ publicId: Buffer; role: number; was: number | null }>(
-          `SELECT public_id AS publicId, role, ${axis} AS was FROM node WHERE id = ?`,
+          `SELECT public_id AS publicId, role, ${change.axis} AS was FROM node WHERE id = ?`,
         )
-        .get(nodeId);
-      if (row === undefined || row.was === to) continue;
-      this.#connection
-        .sql("INSERT INTO transition (event_seq, node_id, axis, old, new) VALUES (?, ?, ?, ?, ?)")
-        .run(seq, nodeId, AXES.indexOf(axis) + 1, row.was, to);
+        .get(change.nodeId);
+      return row === undefined || row.was === change.to ? [] : [{ ...change, ...row }];
+    });
+  }
+
+  #describeShift({ publicId, role, axis, was, to }: Shift): CanonicalValue {
+    const id = formatId(role === 0 ? "source" : "thought", publicId);
+    return [id, axis, this.#publicValue(axis, was), this.#publicValue(axis, to)];
+  }
+
+  #applyShifts(seq: number, shifts: readonly Shift[]): void {
+    const insert = this.#connection.sql(
+      "INSERT INTO transition (event_seq, node_id, axis, old, new) VALUES (?, ?, ?, ?, ?)",
+    );
+    const mirrored = new Set<number>();
+    for (const { nodeId, axis, was, to } of shifts) {
+      insert.run(seq, nodeId, AXES.indexOf(axis) + 1, was, to);
       this.#connection.sql(`UPDATE node SET ${axis} = ? WHERE id = ?`).run(to, nodeId);
-      states.push([
-        formatId(row.role === 0 ? "source" : "thought", row.publicId),
-        axis,
-        this.#publicValue(axis, row.was),
-        this.#publicValue(axis, to),
-      ]);
-      if (MIRRORED_AXES.has(axis)) touched.add(nodeId);
+      if (MIRRORED_AXES.has(axis)) mirrored.add(nodeId);
     }
-    for (const nodeId of touched) this.#onMirrored(nodeId);
-    return states;
+    for (const nodeId of mirrored) this.#onMirrored(nodeId);
   }
 
   /** Numbers stay; local ids become public ones; states get their names. */
@@ -294,9 +314,11 @@ export class Ledger {
     return row.id;
   }
 
-  #current(): { id: number; publicId: Buffer } {
+  #current(): { id: number; publicId: Buffer; firstSeq: number } {
     this.#ledger ??= this.#connection
-      .sql<{ id: number; publicId: Buffer }>("SELECT id, public_id AS publicId FROM ledger ORDER BY id DESC LIMIT 1")
+      .sql<{ id: number; publicId: Buffer; firstSeq: number }>(
+        "SELECT id, public_id AS publicId, first_seq AS firstSeq FROM ledger WHERE writing = 1",
+      )
       .get();
     if (this.#ledger === undefined) throw new RangeError("the brain has no ledger");
     return this.#ledger;

@@ -22,6 +22,12 @@ export interface LegRow {
   readonly endedSeq: number | null;
 }
 
+/** A leg with only so many of its parents. */
+export interface LegSample extends LegRow {
+  /** Parents it has in all. */
+  readonly parentCount: number;
+}
+
 /** A parent as the write path needs to know it. */
 export interface ParentState {
   readonly id: number;
@@ -111,6 +117,38 @@ export class Legs {
       .sql<{ id: number }>("SELECT id FROM leg WHERE node_id = ? ORDER BY id")
       .all(nodeId)
       .map(({ id }) => this.#row(id));
+  }
+
+  /**
+   * At most `limit` legs of a node with at most `parentLimit` parents each: standing ones before ended ones,
+   * newer before older; of those, the oldest first.
+   */
+  sample(nodeId: number, limit: number, parentLimit: number): LegSample[] {
+    return this.#connection
+      .sql<{ id: number; axiom: number; addedSeq: number; endedSeq: number | null; parentCount: number }>(
+        `SELECT id, axiom, added_seq AS addedSeq, ended_seq AS endedSeq,
+           (SELECT count(*) FROM derivation WHERE leg_id = chosen.id) AS parentCount
+         FROM (SELECT * FROM leg WHERE node_id = ? ORDER BY ended_seq IS NOT NULL, id DESC LIMIT ?) chosen ORDER BY id`,
+      )
+      .all(nodeId, limit)
+      .map((row) => ({
+        ...row,
+        axiom: row.axiom === 1,
+        parentIds: this.#connection
+          .values<number>("SELECT parent_id FROM derivation WHERE leg_id = ? ORDER BY parent_id LIMIT ?")
+          .all(row.id, parentLimit),
+      }));
+  }
+
+  /** Number of legs of a node, ended ones included, and of the parents in all of them together. */
+  count(nodeId: number): { readonly legs: number; readonly parents: number } {
+    const row = this.#connection
+      .sql<{ legs: number; parents: number }>(
+        `SELECT (SELECT count(*) FROM leg WHERE node_id = @nodeId) AS legs,
+           (SELECT count(*) FROM derivation WHERE child_id = @nodeId) AS parents`,
+      )
+      .get({ nodeId });
+    return row ?? { legs: 0, parents: 0 };
   }
 
   /**

@@ -27,12 +27,6 @@ export interface LinkRow {
 
 type StoredLink = Omit<LinkRow, "type"> & { readonly type: number };
 
-export interface WaitingMention {
-  readonly id: number;
-  readonly nodeId: number;
-  readonly target: string;
-}
-
 export class Links {
   readonly #connection: Connection;
   readonly #ledger: Ledger;
@@ -96,6 +90,18 @@ export class Links {
     ].map((row) => ({ ...row, type: LINK_TYPES[row.type] ?? "similar" }));
   }
 
+  /** Number of standing links from and to a node. */
+  count(nodeId: number): number {
+    return (
+      this.#connection
+        .values<number>(
+          `SELECT (SELECT count(*) FROM link WHERE from_id = @nodeId AND ended_seq IS NULL)
+             + (SELECT count(*) FROM link WHERE to_id = @nodeId AND ended_seq IS NULL)`,
+        )
+        .get({ nodeId }) ?? 0
+    );
+  }
+
   /**
    * Pairs of a node and one it has a standing link of the type with, either way, whatever their states;
    * the `limit` strongest each way.
@@ -139,40 +145,6 @@ export class Links {
       "INSERT INTO mention (occurrence_id, target_digest, target_id, event_seq) VALUES (?, ?, ?, ?)",
     );
     for (const row of stored) insert.run(row.occurrenceId, row.targetDigest, row.content.id, seq);
-  }
-
-  /** Unjoined mentions in standing occurrences whose target has this digest. */
-  waiting(targetDigest: Buffer): WaitingMention[] {
-    return this.#connection
-      .sql<{ id: number; nodeId: number; targetId: number }>(
-        `SELECT m.id, o.node_id AS nodeId, m.target_id AS targetId
-         FROM mention m JOIN occurrence o ON o.id = m.occurrence_id
-         WHERE m.target_digest = ? AND m.link_id IS NULL AND o.ended_seq IS NULL ORDER BY m.id`,
-      )
-      .all(targetDigest)
-      .flatMap(({ id, nodeId, targetId }) => {
-        const target = this.#contents.text(targetId);
-        return target === null ? [] : [{ id, nodeId, target }];
-      });
-  }
-
-  /** Joins a mention to the link that its target gave it. */
-  join(mentionId: number, link: NewLink, actor: Actor): void {
-    const [added] = this.add([link], actor);
-    const standing =
-      added ??
-      this.#connection
-        .sql<{ id: number }>("SELECT id FROM link WHERE from_id = ? AND to_id = ? AND type = ? AND ended_seq IS NULL")
-        .get(link.fromId, link.toId, LINK_TYPES.indexOf(link.type))?.id;
-    if (standing === undefined) return;
-    if (added === undefined) {
-      this.#ledger.record({
-        kind: "mention.joined",
-        actor,
-        payload: { from: this.#publicId(link.fromId), to: this.#publicId(link.toId) },
-      });
-    }
-    this.#connection.sql("UPDATE mention SET link_id = ? WHERE id = ?").run(standing, mentionId);
   }
 
   #rowsDigest(links: readonly NewLink[]): string {

@@ -212,32 +212,36 @@ export class Notes {
 
   /** Joins mentions to links, made where they do not stand yet, under one event for each of the two. */
   joinMentions(joins: readonly MentionJoin[], actor: Actor): void {
-    const { connection, ledger, links, thoughts } = this.#store;
+    const { connection, links } = this.#store;
     const wanted = joins.filter(({ fromId, toId }) => fromId !== toId);
     if (wanted.length === 0) return;
     links.add(
       wanted.map(({ fromId, toId }) => ({ type: "mention", fromId, toId, weight: MENTION_WEIGHT })),
       actor,
     );
-    const rows = wanted.map(({ fromId, toId }) => `${thoughts.publicId(fromId)} ${thoughts.publicId(toId)}`);
-    ledger.record({
-      kind: "mention.joined",
-      actor,
-      payload: { count: rows.length, rows: sha256(rows.join("\n")).toString("hex") },
-    });
+    const seq = this.#recordMentions("mention.joined", wanted, actor);
     const update = connection.sql(
-      `UPDATE mention SET link_id = (
+      `UPDATE mention SET joined_seq = ?, link_id = (
          SELECT id FROM link WHERE from_id = ? AND to_id = ? AND type = ${MENTION} AND ended_seq IS NULL)
        WHERE id = ?`,
     );
-    for (const { mentionId, fromId, toId } of wanted) update.run(fromId, toId, mentionId);
+    for (const { mentionId, fromId, toId } of wanted) update.run(seq, fromId, toId, mentionId);
   }
 
-  /** Takes mentions off their links and ends each link that no standing mention holds any more. */
+  /**
+   * Takes mentions off their links under one event, and ends under another each link that no standing mention
+   * holds any more.
+   */
   partMentions(mentions: readonly JoinedMention[], actor: Actor): void {
+    if (mentions.length === 0) return;
     const { connection, links } = this.#store;
-    const part = connection.sql("UPDATE mention SET link_id = NULL WHERE id = ?");
-    for (const { id } of mentions) part.run(id);
+    const seq = this.#recordMentions(
+      "mention.parted",
+      mentions.map(({ nodeId, toId }) => ({ fromId: nodeId, toId })),
+      actor,
+    );
+    const part = connection.sql("UPDATE mention SET link_id = NULL, joined_seq = ? WHERE id = ?");
+    for (const { id } of mentions) part.run(seq, id);
     const held = connection.sql(
       `SELECT 1 FROM occurrence o JOIN mention m ON m.occurrence_id = o.id
        WHERE o.node_id = ? AND o.ended_seq IS NULL AND m.link_id = ? LIMIT 1`,
@@ -262,6 +266,21 @@ export class Notes {
       )
       .get(fromId, toId, LINK_TYPES.indexOf("supersedes"));
     if (row !== undefined) links.end([{ ...row, type: "supersedes", fromId, toId }], actor);
+  }
+
+  /** One event for mentions that were joined or parted, with the digest of who mentions whom. */
+  #recordMentions(
+    kind: "mention.joined" | "mention.parted",
+    mentions: readonly { readonly fromId: number; readonly toId: number }[],
+    actor: Actor,
+  ): number {
+    const { ledger, thoughts } = this.#store;
+    const rows = mentions.map(({ fromId, toId }) => `${thoughts.publicId(fromId)} ${thoughts.publicId(toId)}`);
+    return ledger.record({
+      kind,
+      actor,
+      payload: { count: rows.length, rows: sha256(rows.join("\n")).toString("hex") },
+    });
   }
 
   /** A thought is worth what its best standing leg is worth, and that one what its worst parent is. */

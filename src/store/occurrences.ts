@@ -70,10 +70,21 @@ export class Occurrences {
     );
   }
 
-  /** The ordinal after everything the source holds. */
+  /** True when the node stands in this source. Looks at the node's occurrences one after another: for rare questions. */
+  isMetIn(nodeId: number, sourceId: number): boolean {
+    return (
+      this.#connection
+        .sql("SELECT 1 FROM occurrence WHERE node_id = ? AND source_id = ? AND ended_seq IS NULL LIMIT 1")
+        .get(nodeId, sourceId) !== undefined
+    );
+  }
+
+  /** The ordinal after everything that stands in the source. */
   nextOrdinal(sourceId: number): number {
     const row = this.#connection
-      .sql<{ last: number | null }>("SELECT max(ordinal) AS last FROM occurrence WHERE source_id = ?")
+      .sql<{ last: number | null }>(
+        "SELECT max(ordinal) AS last FROM occurrence WHERE source_id = ? AND ended_seq IS NULL",
+      )
       .get(sourceId);
     return (row?.last ?? 0) + ORDINAL_GAP;
   }
@@ -107,6 +118,21 @@ export class Occurrences {
     return this.#connection
       .sql<OccurrenceRow>(`SELECT ${COLUMNS} FROM occurrence o WHERE o.node_id = ? ORDER BY o.id`)
       .all(nodeId);
+  }
+
+  /** At most `limit` occurrences of a node: standing ones before ended ones, newer before older; the oldest first. */
+  sample(nodeId: number, limit: number): OccurrenceRow[] {
+    return this.#connection
+      .sql<OccurrenceRow>(
+        `SELECT ${COLUMNS} FROM occurrence o WHERE o.id IN (
+           SELECT id FROM occurrence WHERE node_id = ? ORDER BY ended_seq IS NOT NULL, id DESC LIMIT ?) ORDER BY o.id`,
+      )
+      .all(nodeId, limit);
+  }
+
+  /** Number of occurrences of a node, ended ones included. */
+  count(nodeId: number): number {
+    return this.#connection.values<number>("SELECT count(*) FROM occurrence WHERE node_id = ?").get(nodeId) ?? 0;
   }
 
   /** Standing occurrences of a source in order. */

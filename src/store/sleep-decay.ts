@@ -44,9 +44,9 @@ const UNREAD = `m.permanence = 0 AND m.recorded_at <= @cutoff AND (m.due_at IS N
 
 /** Neither met again, nor revived, nor come out from behind a survivor since the cutoff: each makes it young anew. */
 const UNRENEWED = `NOT EXISTS (SELECT 1 FROM occurrence o JOIN event e
-    ON e.ledger_id = (SELECT max(id) FROM ledger) AND e.seq = o.event_seq WHERE o.node_id = m.id AND e.at > @cutoff)
+    ON e.ledger_id IN (SELECT id FROM ledger WHERE own = 1) AND e.seq = o.event_seq WHERE o.node_id = m.id AND e.at > @cutoff)
   AND NOT EXISTS (SELECT 1 FROM transition t JOIN event e
-    ON e.ledger_id = (SELECT max(id) FROM ledger) AND e.seq = t.event_seq
+    ON e.ledger_id IN (SELECT id FROM ledger WHERE own = 1) AND e.seq = t.event_seq
     WHERE t.node_id = m.id AND t.axis IN (${DECAYED_AXIS}, ${MERGED_AXIS}) AND t.new IS NOT t.old
       AND coalesce(t.new, 0) = 0 AND e.at > @cutoff)`;
 

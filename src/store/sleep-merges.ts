@@ -76,7 +76,7 @@ export function mergeNode(connection: Connection, nodeId: number): MergeNode | n
          n.content_id AS contentId, n.permanence, n.trust, n.recorded_at AS recordedAt, n.due_at AS dueAt,
          n.valid_from AS validFrom, n.valid_to AS validTo,
          (SELECT t.old FROM transition t
-            JOIN event e ON e.ledger_id = (SELECT max(id) FROM ledger) AND e.seq = t.event_seq
+            JOIN event e ON e.ledger_id IN (SELECT id FROM ledger WHERE own = 1) AND e.seq = t.event_seq
           WHERE t.node_id = n.id AND t.axis = ${KIND_AXIS} AND t.new = n.kind_id AND e.actor = ${SLEEP}
           ORDER BY t.event_seq DESC LIMIT 1) AS plainKindId
        FROM node n WHERE n.id = ? AND n.role = 1 AND ${visible("n")}`,
@@ -126,7 +126,7 @@ export function wereParted(connection: Connection, a: number, b: number): boolea
   return (
     connection
       .sql(
-        `SELECT 1 FROM transition t JOIN event e ON e.ledger_id = (SELECT max(id) FROM ledger) AND e.seq = t.event_seq
+        `SELECT 1 FROM transition t JOIN event e ON e.ledger_id IN (SELECT id FROM ledger WHERE own = 1) AND e.seq = t.event_seq
          WHERE t.node_id IN (@a, @b) AND t.axis = ${MERGED_AXIS} AND t.new IS NULL AND t.old IN (@a, @b)
            AND e.actor <> ${SLEEP} LIMIT 1`,
       )

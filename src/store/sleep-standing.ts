@@ -112,7 +112,7 @@ export function coreMemories(connection: Connection, coreKindId: number): CoreMe
     .sql<CoreMemory>(
       `SELECT n.id, t.old AS formerKindId FROM node n JOIN transition t ON t.node_id = n.id AND t.axis = ${KIND_AXIS}
          AND t.event_seq = (SELECT max(event_seq) FROM transition WHERE node_id = n.id AND axis = ${KIND_AXIS})
-       JOIN event e ON e.ledger_id = (SELECT max(id) FROM ledger) AND e.seq = t.event_seq
+       JOIN event e ON e.ledger_id IN (SELECT id FROM ledger WHERE own = 1) AND e.seq = t.event_seq
        WHERE n.kind_id = ? AND n.role = 1 AND t.new = n.kind_id AND t.old IS NOT NULL AND e.actor = ${SLEEP}
          AND ${visible("n")} ORDER BY n.id`,
     )

@@ -7,7 +7,7 @@ import type { Clock } from "../core/clock.ts";
 import { DormouseError } from "../core/errors.ts";
 import { formatId, randomId } from "../core/ids.ts";
 import type { Actor } from "../core/types.ts";
-import { type Connection, type OpenOptions, openConnection } from "./connection.ts";
+import { BUSY_TIMEOUT_MS, type Connection, type OpenOptions, openConnection, translateError } from "./connection.ts";
 import { Contents } from "./contents.ts";
 import { createKeyedDigest, type KeyedDigest } from "./digest.ts";
 import { FullText } from "./full-text.ts";
@@ -85,7 +85,7 @@ export class Store {
       return ready;
     } catch (error) {
       connection.close();
-      throw error;
+      throw translateError(error, path);
     }
   }
 
@@ -106,7 +106,9 @@ export class Store {
         .sql("INSERT INTO brain (id, public_id, secret, created_at) VALUES (1, ?, ?, ?)")
         .run(publicId, secret, now);
       connection
-        .sql("INSERT INTO ledger (id, public_id, started_at, genesis) VALUES (1, ?, ?, zeroblob(32))")
+        .sql(
+          "INSERT INTO ledger (id, public_id, started_at, own, writing, first_seq, genesis) VALUES (1, ?, ?, 1, 1, 1, zeroblob(32))",
+        )
         .run(randomId(), now);
       const store = new Store(connection, secret, clock);
       store.ledger.record({ kind: "brain.created", actor, payload: { brain: formatId("label", publicId) } });
@@ -121,6 +123,7 @@ export class Store {
     try {
       return this.connection.write(() => {
         this.ledger.forgetTail();
+        this.vectors.forgetCache();
         const result = fn();
         this.fullText.flush();
         return result;
@@ -137,7 +140,25 @@ export class Store {
 
   /** One consistent snapshot. */
   read<T>(fn: () => T): T {
+    if (!this.connection.db.inTransaction) this.vectors.forgetCache();
     return this.connection.read(fn);
+  }
+
+  /**
+   * Like `write`, for what may be left out: gives up at once, without a word, when another process is writing,
+   * the disk is full or the file cannot be written. @returns whether it was written
+   */
+  tryWrite(fn: () => void): boolean {
+    this.connection.db.pragma("busy_timeout = 0");
+    try {
+      this.write(fn);
+      return true;
+    } catch (error) {
+      if (error instanceof DormouseError && ["busy", "disk_full", "io"].includes(error.code)) return false;
+      throw error;
+    } finally {
+      this.connection.db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
   }
 
   close(): void {

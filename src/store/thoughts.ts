@@ -36,7 +36,7 @@ import { readable, visible } from "./visibility.ts";
 /** A thought about to be written; every word already interned, every text already analysed. */
 export interface NewThought {
   readonly content: string;
-  /** Terms of "Speaker: text". */
+  /** Terms of the text as it is indexed (see `asIndexed`). */
   readonly terms: readonly string[];
   readonly valueKey: Buffer;
   readonly scopeId: number;
@@ -98,6 +98,13 @@ export interface StateView {
   readonly belief: Belief;
   readonly permanence: Permanence;
   readonly mergedInto: string | null;
+}
+
+/** A connection of a node, named from both of its ends. */
+export interface Step {
+  readonly id: number;
+  readonly via: string;
+  readonly back: string;
 }
 
 export const LISTABLE_STATES = [
@@ -175,6 +182,8 @@ const COLUMNS = `n.id, n.public_id AS publicId, n.role, n.scope_id AS scopeId, n
   n.referent_kind AS referentKind, n.valid_from AS validFrom, n.valid_to AS validTo, n.due_at AS due, n.decayed,
   n.belief, n.permanence, n.merged_into AS mergedInto, n.recalled_by AS recalledBy, n.erased_by AS erasedBy`;
 
+/** Name of the facet that holds the path of headings a paragraph stands under, the note's title first. */
+export const HEADING_FACET = "heading";
 /** Public ids kept in memory. */
 const PUBLIC_ID_CACHE = 10_000;
 
@@ -272,11 +281,7 @@ export class Thoughts {
         .sql("INSERT INTO node_facet (node_id, name_id, value_id, added_seq) VALUES (?, ?, ?, ?)")
         .run(nodeId, nameId, valueId, seq);
     }
-    for (const subjectId of thought.subjectIds) {
-      connection
-        .sql("INSERT INTO node_subject (node_id, subject_id, added_seq) VALUES (?, ?, ?)")
-        .run(nodeId, subjectId, seq);
-    }
+    this.#insertSubjects(nodeId, thought.subjectIds, seq);
     fullText.add(nodeId, thought.terms);
     return nodeId;
   }
@@ -288,6 +293,7 @@ export class Thoughts {
       readonly legs: readonly NewLeg[];
       readonly occurrence: NewOccurrence;
       readonly tagIds: readonly number[];
+      readonly subjectIds: readonly number[];
       readonly changes: readonly Change[];
     },
     actor: Actor,
@@ -296,6 +302,7 @@ export class Thoughts {
     const known = input.legs.map((leg) => legs.find(nodeId, leg));
     const fresh = input.legs.filter((_, index) => known[index] === null);
     const freshTags = input.tagIds.filter((labelId) => !this.#hasTag(nodeId, labelId));
+    const freshSubjects = input.subjectIds.filter((subjectId) => !this.#hasSubject(nodeId, subjectId));
     const seq = ledger.record({
       kind: "thought.reinforced",
       actor,
@@ -303,6 +310,7 @@ export class Thoughts {
         node: this.publicId(nodeId),
         legs: fresh.length === 0 ? undefined : fresh.map((leg) => legs.describe(leg)),
         tags: this.#labelList(freshTags),
+        subjects: freshSubjects.length === 0 ? undefined : freshSubjects.map((id) => this.#subjectLabel(id)),
         occurrence: this.#describeOccurrence(input.occurrence),
       },
       changes: input.changes,
@@ -310,7 +318,8 @@ export class Thoughts {
     const legIds = input.legs.map((leg, index) => known[index] ?? legs.insert(nodeId, leg, seq));
     occurrences.insert(nodeId, legIds[0] ?? 0, input.occurrence, seq);
     this.#insertLabels("node_tag", nodeId, freshTags, seq);
-    this.refreshReferent(nodeId);
+    this.#insertSubjects(nodeId, freshSubjects, seq);
+    this.#advanceReferent(nodeId, input.occurrence.referent);
   }
 
   /** The node with this value in this scope, whatever its state. */
@@ -403,12 +412,18 @@ export class Thoughts {
     };
   }
 
-  /** What is indexed and embedded: "Speaker: text". Null once erased. */
+  /** What is indexed and embedded (see `asIndexed`). Null once erased. */
   indexedText(nodeId: number): string | null {
     const row = this.#row(nodeId);
     const text = row.contentId === null ? null : this.#parts.contents.text(row.contentId);
     if (text === null) return null;
-    return withSpeaker(row.speakerId === null ? null : this.#parts.labels.text(row.speakerId), text);
+    return asIndexed(
+      {
+        speaker: row.speakerId === null ? null : this.#parts.labels.text(row.speakerId),
+        heading: this.#heading(nodeId),
+      },
+      text,
+    );
   }
 
   /** Ids of thoughts that have text, above `after`, ascending. */
@@ -473,37 +488,48 @@ export class Thoughts {
       .map(({ id }) => id);
   }
 
-  /** Nodes one step away over legs, links and sequence, whatever their state, at most `limit` of each kind. */
-  connections(nodeId: number, limit: number): { id: number; via: string }[] {
-    const edges = this.#parts.connection
-      .sql<{ id: number; via: string }>(
-        `SELECT id, via FROM (SELECT parent_id AS id, 'rests on' AS via FROM derivation WHERE child_id = @nodeId LIMIT @limit)
-         UNION ALL
-         SELECT id, via FROM (SELECT child_id AS id, 'supports' AS via FROM derivation WHERE parent_id = @nodeId LIMIT @limit)`,
-      )
-      .all({ nodeId, limit });
-    const links = this.#parts.links.of(nodeId, limit).map(({ type, fromId, toId }) => ({
-      id: fromId === nodeId ? toId : fromId,
-      via: fromId === nodeId ? type : `${type} (from)`,
-    }));
-    const sequence = this.#parts.occurrences
-      .of(nodeId)
-      .slice(0, limit)
-      .flatMap((occurrence) =>
-        ([-1, 1] as const).flatMap((step) => {
-          const id = this.#parts.occurrences.neighborOf(occurrence, step);
-          return id === null ? [] : [{ id, via: step === -1 ? "after" : "before" }];
-        }),
-      );
-    return [...edges, ...links, ...sequence].filter(({ id }) => this.#isReadable(id));
+  /**
+   * Readable nodes one step away over standing legs, links and sequence, whatever their state. At most `limit` of
+   * each kind each way, in the order of this list: the newest parents and children, the strongest links, the
+   * neighbors of the newest occurrences. `via` names the step from this node, `back` the same step from the other.
+   */
+  connections(nodeId: number, limit: number): Step[] {
+    const { connection, links, occurrences } = this.#parts;
+    const over = (own: "child_id" | "parent_id", other: "child_id" | "parent_id") =>
+      connection
+        .values<number>(
+          `SELECT DISTINCT d.${other} FROM derivation d JOIN leg l ON l.id = d.leg_id
+           WHERE d.${own} = ? AND l.ended_seq IS NULL ORDER BY d.${other} DESC LIMIT ?`,
+        )
+        .all(nodeId, limit);
+    return [
+      ...over("child_id", "parent_id").map((id) => ({ id, via: "rests on", back: "supports" })),
+      ...over("parent_id", "child_id").map((id) => ({ id, via: "supports", back: "rests on" })),
+      ...links
+        .of(nodeId, limit)
+        .map(({ type, fromId, toId }) =>
+          fromId === nodeId
+            ? { id: toId, via: type, back: `${type} (from)` }
+            : { id: fromId, via: `${type} (from)`, back: type },
+        ),
+      ...occurrences
+        .sequenceNeighbors([nodeId], limit)
+        .map(({ neighborId, step }) =>
+          step === -1
+            ? { id: neighborId, via: "after", back: "before" }
+            : { id: neighborId, via: "before", back: "after" },
+        ),
+    ].filter(({ id }) => this.#isReadable(id));
   }
 
-  /** The words a person gave when the node last left search; null when none. */
+  /** The words a person gave for a state the thought is still in, such as forgotten; null when none. */
   lastReason(nodeId: number): string | null {
     const row = this.#parts.connection
       .sql<{ seq: number }>(
         `SELECT t.event_seq AS seq FROM transition t JOIN reason r ON r.event_seq = t.event_seq
-         WHERE t.node_id = ? ORDER BY t.event_seq DESC LIMIT 1`,
+         WHERE t.node_id = ? AND coalesce(t.new, 0) <> 0 AND t.event_seq = (
+           SELECT max(event_seq) FROM transition WHERE node_id = t.node_id AND axis = t.axis)
+         ORDER BY t.event_seq DESC LIMIT 1`,
       )
       .get(nodeId);
     return row === undefined ? null : this.#parts.reasons.of(row.seq);
@@ -558,12 +584,12 @@ export class Thoughts {
     };
   }
 
-  /** The source of the latest standing occurrence, with the trust of the thought itself. */
+  /** The source it was met in last, with the trust of the thought itself. */
   #sourceOf(row: NodeRow): ThoughtView["source"] {
     const occurrence = this.#parts.connection
       .sql<{ sourceId: number }>(
         `SELECT source_id AS sourceId FROM occurrence WHERE node_id = ?
-         ORDER BY ended_seq IS NOT NULL, referent_kind = 0, coalesce(referent_to, referent_from) DESC, id DESC LIMIT 1`,
+         ORDER BY id DESC LIMIT 1`,
       )
       .get(row.id);
     const source = this.#parts.sources.get(occurrence?.sourceId ?? row.id);
@@ -584,13 +610,50 @@ export class Thoughts {
         occurrence.referent.kind === 0
           ? undefined
           : [occurrence.referent.from, occurrence.referent.to, occurrence.referent.kind],
-      record: occurrence.recordDigest?.toString("hex"),
     };
   }
 
   #insertLabels(table: "node_tag" | "node_aspect", nodeId: number, labelIds: readonly number[], seq: number): void {
     const insert = this.#parts.connection.sql(`INSERT INTO ${table} (node_id, label_id, added_seq) VALUES (?, ?, ?)`);
     for (const labelId of labelIds) insert.run(nodeId, labelId, seq);
+  }
+
+  #heading(nodeId: number): string | null {
+    const nameId = this.#parts.labels.find("facet_name", HEADING_FACET);
+    if (nameId === null) return null;
+    const row = this.#parts.connection
+      .sql<{ id: number }>(
+        "SELECT value_id AS id FROM node_facet WHERE node_id = ? AND name_id = ? AND ended_seq IS NULL LIMIT 1",
+      )
+      .get(nodeId, nameId);
+    return row === undefined ? null : this.#parts.labels.text(row.id);
+  }
+
+  #insertSubjects(nodeId: number, subjectIds: readonly number[], seq: number): void {
+    const insert = this.#parts.connection.sql(
+      "INSERT INTO node_subject (node_id, subject_id, added_seq) VALUES (?, ?, ?)",
+    );
+    for (const subjectId of subjectIds) insert.run(nodeId, subjectId, seq);
+  }
+
+  #hasSubject(nodeId: number, subjectId: number): boolean {
+    return (
+      this.#parts.connection
+        .sql("SELECT 1 FROM node_subject WHERE node_id = ? AND subject_id = ? AND ended_seq IS NULL")
+        .get(nodeId, subjectId) !== undefined
+    );
+  }
+
+  /** Takes over the referent time of a new occurrence when it is later than the node's. */
+  #advanceReferent(nodeId: number, { from, to, kind }: StoredReferent): void {
+    if (kind === 0) return;
+    this.#parts.connection
+      .sql(
+        `UPDATE node SET referent_from = @from, referent_to = @to, referent_kind = @kind
+         WHERE id = @nodeId AND (referent_kind = 0
+           OR coalesce(@to, @from, 0) >= coalesce(referent_to, referent_from, 0))`,
+      )
+      .run({ nodeId, from, to, kind });
   }
 
   #hasTag(nodeId: number, labelId: number): boolean {
@@ -643,9 +706,13 @@ export class Thoughts {
   }
 }
 
-/** The form in which a turn is indexed and embedded. */
-export function withSpeaker(speaker: string | null, text: string): string {
-  return speaker === null || speaker === "" ? text : `${speaker}: ${text}`;
+/** The form in which a thought is indexed and embedded: a turn under its speaker, a paragraph under its heading. */
+export function asIndexed(
+  place: { readonly speaker: string | null; readonly heading: string | null },
+  text: string,
+): string {
+  const before = [place.speaker, place.heading].filter((part) => part !== null && part !== "").join(", ");
+  return before === "" ? text : `${before}: ${text}`;
 }
 
 function rowToState(row: NodeRow): NodeState {

@@ -19,7 +19,9 @@ export class Tombstones {
   find(scopeId: number, valueKey: Buffer): number | null {
     return (
       this.#connection
-        .sql<{ id: number }>("SELECT id FROM tombstone WHERE scope_id = ? AND value_key = ? AND lifted_seq IS NULL")
+        .sql<{ id: number }>(
+          "SELECT id FROM tombstone WHERE scope_id = ? AND value_key = ? AND secret_id IS NULL AND lifted_seq IS NULL",
+        )
         .get(scopeId, valueKey)?.id ?? null
     );
   }

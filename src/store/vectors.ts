@@ -81,22 +81,19 @@ export class Vectors {
       throw new RangeError("dimensions must be positive");
     const existing = this.#connection.sql("SELECT 1 FROM embedding_model WHERE active = 1").get();
     if (existing === undefined) {
-      const next = this.#connection
-        .sql<{ id: number }>("SELECT coalesce(max(id), 0) + 1 AS id FROM embedding_model")
-        .get();
-      const id = next?.id ?? 1;
-      const table = `vectors_${id}`;
+      const { lastInsertRowid } = this.#connection
+        .sql(
+          `INSERT INTO embedding_model (name, revision, dimensions, distance, runtime, vec_table, active, created_at)
+           VALUES (?, ?, ?, 'l2', ?, 'pending', 1, ?)`,
+        )
+        .run(model.name, model.revision, model.dimensions, model.runtime, this.#now());
+      const table = `vectors_${lastInsertRowid}`;
+      this.#connection.sql("UPDATE embedding_model SET vec_table = ? WHERE id = ?").run(table, lastInsertRowid);
       this.#connection.db.exec(
         `CREATE VIRTUAL TABLE ${table} USING vec0(node_id INTEGER PRIMARY KEY, cell INTEGER PARTITION KEY,
            scope INTEGER, kind INTEGER, domain INTEGER, hidden INTEGER,
            embedding int8[${model.dimensions}] distance_metric=L2, chunk_size=${CHUNK_SIZE})`,
       );
-      this.#connection
-        .sql(
-          `INSERT INTO embedding_model (id, name, revision, dimensions, distance, runtime, vec_table, active, created_at)
-           VALUES (?, ?, ?, ?, 'l2', ?, ?, 1, ?)`,
-        )
-        .run(id, model.name, model.revision, model.dimensions, model.runtime, table, this.#now());
     }
     this.#active = undefined;
   }
@@ -208,6 +205,7 @@ export class Vectors {
     return this.active()?.vecTable ?? null;
   }
 
+  /** Another process may have made another model the active one: the store asks anew in each transaction. */
   forgetCache(): void {
     this.#active = undefined;
   }

@@ -92,7 +92,7 @@ describe("remember", { timeout: SLOW }, () => {
       aspects: ["cost"],
       facets: [{ name: "amount", value: "2300" }],
       due: "2026-06-01T12:00:00.000Z",
-      valid: { from: "2026-04-30T10:00:00.000Z", to: null },
+      valid: { from: new Date(2026, 4, 1).toISOString(), to: null },
       subjects: ["Henrique"],
     });
   });
@@ -112,8 +112,17 @@ describe("remember", { timeout: SLOW }, () => {
   it("tells what relative words came to", async () => {
     const { stdout } = await cli.run(["remember", "met the neighbours", "--when", "yesterday"], { env: { TZ: "UTC" } });
     const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-    expect(stdout).toContain(`--when "yesterday" was read as ${yesterday} 00:00Z..${yesterday} 23:59Z`);
+    expect(stdout).toContain(`--when "yesterday" was read as ${yesterday}\n`);
   });
+
+  it.each([["2026-05-01..2026-05-03"], ["2026-05-01"], ["2026-05"], ["..2020-01-01"]])(
+    "shows %s as it was typed",
+    async (when) => {
+      const id = await cli.remember("the window was open", "--when", when);
+      expect((await cli.run(["show", id])).stdout).toMatch(new RegExp(`happened +${when}\n`));
+      expect((await cli.run(["list"])).stdout).toContain(` ${when} the window`);
+    },
+  );
 
   it.each([
     ["a date-time without offset", ["--when", "2026-05-01T10:00"], "naive_time"],
@@ -122,6 +131,8 @@ describe("remember", { timeout: SLOW }, () => {
     ["a confidence above 100", ["--confidence", "101"], "usage"],
     ["an unknown basis", ["--basis", "hearsay"], "usage"],
     ["a leg that is no id", ["--leg", "somewhere"], "usage"],
+    ["a kind without a name", ["--kind", ""], "invalid"],
+    ["a range that ends a day before it begins", ["--when", "2026-05-02..2026-05-01"], "bad_time"],
   ])("refuses %s with status 2 and writes nothing", async (_, args, code) => {
     const result = await cli.run(["remember", "a thought", ...args, "--json"]);
     expect(result.status).toBe(2);
@@ -135,16 +146,18 @@ describe("remember", { timeout: SLOW }, () => {
     expect(most.status).toBe(0);
     for (const stdin of ["a".repeat(20_001), "a".repeat(300_000)]) {
       const more = await cli.run(["remember", "-", "--json"], { stdin });
-      expect(more.status).toBe(1);
+      expect(more.status).toBe(2);
       expect(failureOf(more.stderr).code).toBe("too_long");
     }
   });
 
   it("refuses bytes that are no text, and nothing at all", async () => {
     const binary = await cli.run(["remember", "-", "--json"], { stdin: Uint8Array.of(0xff, 0xfe, 0x00, 0x80) });
-    expect([binary.status, failureOf(binary.stderr).code]).toEqual([1, "invalid"]);
-    const empty = await cli.run(["remember", "-", "--json"]);
-    expect([empty.status, failureOf(empty.stderr).code]).toEqual([1, "empty"]);
+    expect([binary.status, failureOf(binary.stderr).code]).toEqual([2, "invalid"]);
+    for (const text of ["-", "", " "]) {
+      const empty = await cli.run(["remember", text, "--json"]);
+      expect([empty.status, failureOf(empty.stderr).code]).toEqual([2, "empty"]);
+    }
   });
 });
 
@@ -183,6 +196,29 @@ describe("search", { timeout: SLOW }, () => {
     expect(await found("--when", "2026-05-01..")).toEqual(["The landlord's number is +351 900 000 142"]);
     expect(await found("--when", "..2026-04")).toEqual(["Miso is a grey cat"]);
     expect(await found("--tag", "no such tag")).toEqual([]);
+  });
+
+  it("takes a bare date for the day on this machine", async () => {
+    await cli.remember("the tram was late", "--when", "2026-07-01T10:30:00Z");
+    const found = async (when: string, TZ: string) => {
+      const { stdout } = await cli.run(["search", "tram", "--when", when, "--json"], { env: { TZ } });
+      const { results }: Answer = JSON.parse(stdout);
+      return results.map(({ content }) => content);
+    };
+    expect(await found("2026-07-01", "UTC")).toEqual(["the tram was late"]);
+    expect(await found("2026-06-30", "UTC")).toEqual([]);
+    expect(await found("2026-07-02", "UTC")).toEqual([]);
+    expect(await found("2026-07-02", "Pacific/Kiritimati")).toEqual(["the tram was late"]);
+    expect(await found("2026-07-01", "Pacific/Kiritimati")).toEqual([]);
+  });
+
+  it("names the option whose time cannot be read", async () => {
+    for (const option of ["--when", "--now"]) {
+      const { status, stderr } = await cli.run(["search", "cat", option, "soonish", "--json"]);
+      expect(status).toBe(2);
+      expect(failureOf(stderr).message).toContain(option);
+      expect(failureOf(stderr).hint).toContain("yesterday");
+    }
   });
 
   it("explains results on request and stands still at --now", async () => {
@@ -234,14 +270,14 @@ describe("extract", { timeout: SLOW }, () => {
 
   it("reads a session and a vault, and nothing twice", async () => {
     const first = await cli.json<{ files: number; thoughts: number; errors: unknown[] }>(["extract", sample]);
-    expect(first).toMatchObject({ files: 7, errors: [] });
+    expect(first).toMatchObject({ files: 8, errors: [] });
     expect(first.thoughts).toBeGreaterThan(20);
-    expect(await cli.json(["extract", sample])).toMatchObject({ files: 7, thoughts: 0 });
+    expect(await cli.json(["extract", sample])).toMatchObject({ files: 8, thoughts: 0 });
     expect((await cli.json<Thought[]>(["list", "--limit", "500"])).length).toBe(first.thoughts);
   });
 
   it("writes nothing in a dry run", async () => {
-    expect(await cli.json(["extract", sample, "--dry-run"])).toMatchObject({ files: 7 });
+    expect(await cli.json(["extract", sample, "--dry-run"])).toMatchObject({ files: 8 });
     expect(await cli.json(["list"])).toEqual([]);
   });
 
@@ -259,7 +295,50 @@ describe("extract", { timeout: SLOW }, () => {
     expect(mixed.errors).toHaveLength(3);
     expect(await cli.json(["extract", missing], 1)).toMatchObject({ files: 0 });
     expect(await cli.json(["extract", good, missing, "--strict"], 1)).toMatchObject({ files: 1 });
-    expect((await cli.run(["extract", missing])).stdout).toContain("not_found");
+  });
+
+  it("explains what is wrong on stderr and leaves stdout to the summary", async () => {
+    const good = join(cli.home, "note.md");
+    const empty = join(cli.home, "empty.md");
+    writeFileSync(good, "# Note\n\nThe boiler makes a noise at night.\n");
+    writeFileSync(empty, "");
+    const first = await cli.run(["extract", empty, good]);
+    expect(first).toMatchObject({ status: 0, stdout: expect.stringMatching(/^read 1 file, 1 record: .*\n$/) });
+    expect(first.stderr).toBe(`error: ${empty}: empty: there is nothing in the file\n`);
+    const missing = join(cli.home, "missing.md");
+    const unchanged = await cli.run(["extract", good, missing]);
+    expect(unchanged).toMatchObject({ status: 0, stdout: expect.stringContaining("1 unchanged") });
+    expect(unchanged.stderr).toBe(`error: ${missing}: not_found: there is nothing at this path (Check the path.)\n`);
+    expect(await cli.run(["extract", missing])).toMatchObject({ status: 1, stderr: unchanged.stderr });
+  });
+
+  it("counts a note without any text as read", async () => {
+    const heading = join(cli.home, "heading.md");
+    writeFileSync(heading, "# Only a heading\n");
+    expect(await cli.json(["extract", heading, join(cli.home, "missing.md")])).toMatchObject({ files: 1, records: 0 });
+  });
+
+  it("fails when a record in the one file is broken, whatever else was passed over", async () => {
+    const folder = join(cli.home, "talks");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "photo.jpg"), "no talk");
+    writeFileSync(join(folder, "talk.jsonl"), '{"role":"user","content":{}}\n');
+    const { status, stderr } = await cli.run(["extract", folder, "--format", "jsonl"]);
+    expect(stderr).toContain("talk.jsonl:1: unknown_shape: a record without a text where one belongs");
+    expect(status).toBe(1);
+  });
+
+  it("names the formats that have no reader, and fails when there is nothing else", async () => {
+    const folder = join(cli.home, "sessions");
+    mkdirSync(folder);
+    const meta = JSON.stringify({ timestamp: "2026-05-01T10:00:00Z", type: "session_meta", payload: { id: "a" } });
+    for (const name of ["one", "two"]) writeFileSync(join(folder, `${name}.jsonl`), `${meta}\n`);
+    const alone = await cli.run(["extract", folder]);
+    expect([alone.status, alone.stderr]).toEqual([1, "no reader yet for: codex (2 files)\n"]);
+    expect(alone.stdout).not.toContain("codex");
+    expect(await cli.json(["extract", folder], 1)).toMatchObject({ files: 0, skipped: { codex: 2 }, errors: [] });
+    writeFileSync(join(folder, "note.md"), "Beside them lies a note.\n");
+    expect(await cli.run(["extract", folder])).toMatchObject({ status: 0, stderr: alone.stderr });
   });
 
   it("counts broken lines by place and goes on", async () => {
@@ -322,7 +401,9 @@ describe("inspection", { timeout: SLOW }, () => {
 
   it("counts the brain", async () => {
     expect(await cli.json(["stats"])).toMatchObject({ thoughts: 2, visible: 2, kinds: { fact: 1, decision: 1 } });
-    expect((await cli.run(["stats"])).stdout).toContain("2, 2 of them visible");
+    const { stdout } = await cli.run(["stats"]);
+    expect(stdout).toContain("2, 2 of them visible");
+    expect(stdout).toContain("2 vectors, 256 dimensions, built-in model");
   });
 
   it("answers 1 for an id that is not there and 2 for one that is none", async () => {
@@ -414,7 +495,8 @@ describe("demo", { timeout: SLOW }, () => {
     const home = cli.fresh();
     const { status, stdout } = await home.run(["demo"], { env: { TMPDIR: home.home } });
     expect(status).toBe(0);
-    for (const text of ["900 000 142", "because of the light", "$ dormouse sleep", "dormouse extract ~/notes"]) {
+    const asleep = ["$ dormouse sleep", "One note stands behind its twin", "1 new link"];
+    for (const text of ["900 000 142", "because of the light", ...asleep, "dormouse extract ~/notes"]) {
       expect(stdout).toContain(text);
     }
     const { readdirSync } = await import("node:fs");
@@ -428,7 +510,7 @@ describe("demo", { timeout: SLOW }, () => {
       expect.stringContaining("+351 900 000 142"),
       expect.stringContaining("because of the light"),
     ]);
-    expect(report.extract).toMatchObject({ files: 7, errors: [] });
+    expect(report.extract).toMatchObject({ files: 8, errors: [] });
     expect(report.ledger.length).toBeGreaterThan(0);
   });
 
@@ -444,6 +526,16 @@ describe("demo", { timeout: SLOW }, () => {
     expect(report.brain).toBe(cli.brain);
     expect(report.answers[0]?.results[0]?.content).toContain("paint the kitchen green");
     expect(await cli.json(["list"])).toHaveLength(1);
+  });
+
+  it("says that an empty folder holds nothing, and stops", async () => {
+    const empty = join(cli.home, "empty");
+    mkdirSync(empty);
+    const { status, stdout } = await cli.run(["demo", empty, "--yes"]);
+    expect(status).toBe(1);
+    expect(stdout).toContain("There was nothing to read");
+    expect(stdout).not.toContain("dormouse search");
+    expect(await cli.json(["demo", empty, "--yes"], 1)).toMatchObject({ answers: [], sleep: null, ledger: [] });
   });
 
   it("fails for a folder that is not there", async () => {

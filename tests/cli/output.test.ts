@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fitLine, printable, wrapText } from "../../src/cli/output.ts";
+import { describeProgress } from "../../src/cli/progress.ts";
 
 describe("printable", () => {
   it("shows control and direction marks as replacement characters, whatever the text", () => {
@@ -47,5 +48,18 @@ describe("wrapText", () => {
         for (const line of lines) expect(line.length).toBeLessThanOrEqual(width);
       }),
     );
+  });
+});
+
+describe("describeProgress", () => {
+  it.each([
+    [{ stage: "extract", done: 1_049_000, total: 4_000_000 }, "extract 26 % (1.0 of 4.0 MB)"],
+    [{ stage: "extract", done: 4_100_000, total: 4_000_000 }, "extract 100 % (4.1 of 4.0 MB)"],
+    [{ stage: "extract", done: 1_500_000, total: null }, "extract 1.5 MB"],
+    [{ stage: "extract", done: 0, total: 0 }, "extract 0.0 MB"],
+    [{ stage: "link", done: 12, total: 46 }, "link 26 % (12 of 46)"],
+    [{ stage: "consolidate", done: 12, total: null }, "consolidate 12"],
+  ])("says %j as %s", (progress, expected) => {
+    expect(describeProgress(progress)).toBe(expected);
   });
 });

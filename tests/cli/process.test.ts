@@ -37,6 +37,9 @@ describe("a command line called wrongly", { timeout: SLOW }, () => {
     ["an unknown option", ["search", "x", "--explian"], "unknown option '--explian'", "Did you mean --explain?"],
     ["a missing argument", ["show"], "missing required argument 'id'", "dormouse show --help"],
     ["too many arguments", ["stats", "now"], "too many arguments for 'stats'", "dormouse stats --help"],
+    ["help for an unknown command", ["help", "nope"], "unknown command 'nope'", "dormouse --help"],
+    ["options alone", ["--brain", "x"], "a command is missing", "dormouse --help"],
+    ["an empty brain file", ["list", "--brain", ""], "--brain names no file", "default brain"],
     ["an option without its value", ["search", "x", "--tag"], "argument missing", "dormouse search --help"],
   ])("says what is wrong with %s", async (_, args, message, hint) => {
     const human = await cli.run(args);
@@ -51,6 +54,16 @@ describe("a command line called wrongly", { timeout: SLOW }, () => {
     expect(JSON.parse(json.stderr)).toEqual({
       error: { code: "usage", message: expect.stringContaining(message), hint: expect.stringContaining(hint) },
     });
+  });
+
+  it("answers --json alone with a failure, and help with the help", async () => {
+    const alone = await cli.run(["--json"]);
+    expect([alone.status, alone.stdout, JSON.parse(alone.stderr).error.code]).toEqual([2, "", "usage"]);
+    for (const args of [["help"], ["--help"], ["help", "search"], ["search", "--help"]]) {
+      const { status, stdout, stderr } = await cli.run(args);
+      expect([status, stderr]).toEqual([0, ""]);
+      expect(stdout).toContain("Usage: dormouse");
+    }
   });
 
   it("prints the package's version", async () => {

@@ -1,7 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeReferent, readDue, readInstant, readRange, readTime } from "../../src/cli/times.ts";
+import {
+  describeDue,
+  describeReferent,
+  readDue,
+  readInstant,
+  readOption,
+  readRange,
+  readTime,
+} from "../../src/cli/times.ts";
 import { firstDay, parseReferent } from "../../src/core/referent.ts";
+import type { ReferentTime } from "../../src/core/types.ts";
 
 /** Wednesday, 15 May 2024, noon on this machine's calendar. */
 const NOW = new Date(2024, 4, 15, 12).getTime();
@@ -52,9 +61,13 @@ describe("readRange", () => {
   it("joins two times, and leaves an end open", async () => {
     const from = parseReferent("2024-01-01").from;
     const to = parseReferent("2024-03-31").to;
-    expect((await readRange("2024-01-01..2024-03-31", NOW)).range).toEqual({ from, to });
-    expect((await readRange("2024-01-01..", NOW)).range).toEqual({ from, to: null });
-    expect((await readRange("..2024-03-31", NOW)).range).toEqual({ from: null, to });
+    expect((await readRange("2024-01-01..2024-03-31", NOW)).range).toEqual({ from, to, floating: true });
+    expect((await readRange("2024-01-01..", NOW)).range).toEqual({ from, to: null, floating: true });
+    expect((await readRange("..2024-03-31", NOW)).range).toEqual({ from: null, to, floating: true });
+    expect((await readRange("2024-01-01T00:00Z..2024-01-02T00:00Z", NOW)).range).toEqual({
+      from: Date.parse("2024-01-01"),
+      to: Date.parse("2024-01-02"),
+    });
     expect(await readRange("last month .. yesterday", NOW)).toEqual({
       range: { from: day(2024, 4, 1), to: day(2024, 5, 15) - 1 },
       words: "last month .. yesterday",
@@ -62,12 +75,65 @@ describe("readRange", () => {
   });
 
   it("takes a time alone for the range that it lasts", async () => {
-    const { from, to } = parseReferent("2024-05");
-    expect((await readRange("2024-05", NOW)).range).toEqual({ from, to });
+    expect((await readRange("2024-05", NOW)).range).toEqual(parseReferent("2024-05"));
   });
 
-  it.each([[".."], ["a..b..c"], ["2024-05-01..2023-05-01"], ["2024-05-01..then"]])("refuses %s", async (text) => {
+  it("reads bare dates from midnight to midnight on this machine where that is asked for", async () => {
+    const local = async (text: string) => (await readRange(text, NOW, "local")).range;
+    expect(await local("2024-04-30")).toEqual(span(day(2024, 4, 30), day(2024, 5, 1)));
+    expect(await local("2024-02")).toEqual(span(day(2024, 2, 1), day(2024, 3, 1)));
+    expect(await local("2024")).toEqual(span(day(2024, 1, 1), day(2025, 1, 1)));
+    expect(await local("2024-04-30..2024-05-02")).toEqual(span(day(2024, 4, 30), day(2024, 5, 3)));
+    expect(await local("..2024-05-02")).toEqual({ from: null, to: day(2024, 5, 3) - 1 });
+    const { from, to } = await local("0050-03-01");
+    expect([new Date(from ?? 0).getFullYear(), (to ?? 0) - (from ?? 0)]).toEqual([50, 86_399_999]);
+    expect(await local("yesterday")).toEqual((await readTime("yesterday", NOW)).time);
+    const at = Date.parse("2024-05-01T10:30:00Z");
+    expect(await local("2024-05-01T10:30Z")).toEqual({ from: at, to: at });
+  });
+
+  it.each([
+    [".."],
+    ["a..b..c"],
+    ["2024-05-01..2023-05-01"],
+    ["2024-05-02..2024-05-01"],
+    ["2024-05-03..2024-05-01"],
+    ["2024-06..2024-05"],
+    ["2024-05-03T00:00Z..2024-05-02T23:59Z"],
+    ["2024-05-01..then"],
+  ])("refuses %s on either calendar", async (text) => {
     await expect(readRange(text, NOW)).rejects.toMatchObject({ code: "bad_time" });
+    await expect(readRange(text, NOW, "local")).rejects.toMatchObject({ code: "bad_time" });
+  });
+
+  it("takes a range of one day", async () => {
+    expect((await readRange("2024-05-01..2024-05-01", NOW)).range).toEqual(parseReferent("2024-05-01"));
+  });
+
+  it("reads a bare date on this machine where the other end has an offset", async () => {
+    const sure = Date.parse("2024-05-03T10:00Z");
+    expect((await readRange("2024-05-01..2024-05-03T10:00Z", NOW)).range).toEqual({ from: day(2024, 5, 1), to: sure });
+    expect((await readRange("2024-05-01..yesterday", NOW)).range).toEqual({
+      from: day(2024, 5, 1),
+      to: day(2024, 5, 15) - 1,
+    });
+  });
+});
+
+describe("readOption", () => {
+  it("names the option and says that words are allowed", async () => {
+    const read = readOption("--when", () => readTime("soonish", NOW));
+    await expect(read).rejects.toMatchObject({
+      code: "bad_time",
+      message: "--when: the time cannot be read",
+      hint: expect.stringContaining('"yesterday"'),
+    });
+    await expect(readOption("--when", () => readTime("2024-05-01T10:30", NOW))).rejects.toMatchObject({
+      code: "naive_time",
+      message: '--when: the time "2024-05-01T10:30" has no offset',
+      hint: expect.stringContaining("+02:00"),
+    });
+    expect(await readOption("--when", () => readTime("yesterday", NOW))).toEqual(await readTime("yesterday", NOW));
   });
 });
 
@@ -83,7 +149,7 @@ describe("readDue and readInstant", () => {
 });
 
 describe("describeReferent", () => {
-  const iso = ({ from, to, floating }: ReturnType<typeof parseReferent>) => ({
+  const iso = ({ from, to, floating }: ReferentTime) => ({
     from: from === null ? null : new Date(from).toISOString(),
     to: to === null ? null : new Date(to).toISOString(),
     ...(floating === true ? { floating } : {}),
@@ -102,11 +168,42 @@ describe("describeReferent", () => {
   });
 
   it.each([
-    ["2024-05", "2024-05-01..2024-05-31"],
+    ["2024-05", "2024-05"],
+    ["2024", "2024"],
+    ["2024-02-29", "2024-02-29"],
     ["2024-05-01T10:30:00Z", "2024-05-01 10:30Z"],
     ["2024-05-01T10:30:00+02:00", "2024-05-01 08:30Z"],
   ])("writes %s as %s", (text, expected) => {
     expect(describeReferent(iso(parseReferent(text)))).toBe(expected);
+  });
+
+  it.each([
+    ["2024-05-01..2024-05-03"],
+    ["2023-12-31..2024-01-01"],
+    ["..2020-01-01"],
+    ["2020-01-01.."],
+    ["2024-05-01..2024-05-03 10:07Z"],
+    ["2024-05-01 10:07Z..2024-05-03"],
+  ])("shows the range %s as it was typed, on either calendar", async (text) => {
+    for (const calendar of ["floating", "local"] as const) {
+      expect(describeReferent(iso((await readRange(text, NOW, calendar)).range))).toBe(text);
+    }
+  });
+
+  it.each([
+    ["yesterday", "2024-05-14"],
+    ["last week", "2024-05-06..2024-05-12"],
+    ["last month", "2024-04"],
+    ["last year", "2023"],
+  ])("shows %s as days of this machine", async (words, expected) => {
+    expect(describeReferent(iso((await readTime(words, NOW)).time))).toBe(expected);
+  });
+
+  it("shows what is due at the end of a day as the day", async () => {
+    const due = async (text: string) => describeDue((await readDue(text, NOW)).due);
+    expect(await due("2024-06-01")).toBe("2024-06-01");
+    expect(await due("in 3 days")).toBe("2024-05-18");
+    expect(await due("2024-06-01T12:00Z")).toBe("2024-06-01 12:00Z");
   });
 
   it("says when the offset is unknown, and shows open ends", () => {

@@ -89,7 +89,7 @@ describe.skipIf(!process.env.DORMOUSE_SHARED)("real samples", () => {
     ],
     [
       "kepano-obsidian",
-      { files: 51, records: 91, thoughts: 91, reinforced: 0, skipped: { other_file: 32, template: 52 } },
+      { files: 51, records: 91, thoughts: 91, reinforced: 0, skipped: { no_text: 40, other_file: 32, template: 52 } },
       { mentions: 48, joined: 4 },
     ],
   ])("holds every paragraph and link of the vault %s, once", async (name, expected, links) => {

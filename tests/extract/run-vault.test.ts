@@ -4,6 +4,8 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DECAY_REASONS } from "../../src/core/types.ts";
 import { runExtract } from "../../src/extract/run.ts";
+import { rebuildDerived } from "../../src/remember/rebuild.ts";
+import { search } from "../../src/retrieve/search.ts";
 import { checkIntegrity } from "../../src/store/integrity.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 import { personLine } from "../support/claude-lines.ts";
@@ -69,8 +71,20 @@ describe("a vault", () => {
       source: { name: "Beans" },
     });
     const loose = brain.store.thoughts.detail(nodeOfText(brain.store, "Third."));
-    expect(loose).toMatchObject({ domain: null, facets: [], referent: null, source: { name: "Loose" } });
+    expect(loose).toMatchObject({ domain: null, referent: null, source: { name: "Loose" } });
+    expect(loose.facets).toEqual([{ name: "heading", value: "Loose" }]);
     expect(await run()).toMatchObject({ files: 2, records: 0, skipped: { unchanged: 2 } });
+  });
+
+  it("finds a paragraph by the title and the headings it stands under", async () => {
+    folder.write("Minimal Theme.md", "## To do\n\nCheck the contrast in dark mode.\n");
+    folder.write("Other.md", "Check the oven before leaving.\n\nA theme of the talk was patience.\n");
+    await run();
+    const { results } = await search(brain.store, brain.embedder, "Minimal Theme to do", { k: 1 });
+    expect(results[0]?.content).toBe("Check the contrast in dark mode.");
+    await rebuildDerived(brain.store, brain.embedder);
+    const again = await search(brain.store, brain.embedder, "Minimal Theme to do", { k: 1 });
+    expect(again.results).toEqual(results);
   });
 
   it("reads CRLF and a byte order mark as if they were not there", async () => {

@@ -214,6 +214,77 @@ describe("remember", () => {
     expect(brain.store.ledger.head()).toEqual(before);
   });
 
+  it("adds a subject that is named later, so that everything about it is found", async () => {
+    const [first] = await brain.remember({ content: "Moves house in May", subjects: ["person-1"] });
+    await brain.remember({ content: "Moves house in May", subjects: ["person-1", "person-2"] });
+    expect(inspect(first?.id).subjects).toEqual(["person-1", "person-2"]);
+  });
+
+  it("takes tags and legs given twice for one", async () => {
+    const [first] = await brain.remember("A base");
+    const id = first?.id ?? "";
+    const derived = { content: "Derived", tags: ["x", "X"], legs: [{ parents: [id] }, { parents: [id, id] }] };
+    const [created] = await brain.remember(derived);
+    await brain.remember({ ...derived, tags: ["y", "Y"] });
+    expect(inspect(created?.id)).toMatchObject({ tags: ["x", "y"], legs: [{ parents: [id] }] });
+  });
+
+  it("rests a thought with legs on the source it was met in as well", async () => {
+    const [fact] = await brain.remember("A trusted fact");
+    const [result] = await brain.remember({
+      content: "What a page made of it",
+      legs: [{ parents: [fact?.id ?? ""] }],
+      occurrence: { source: { type: "page", key: "p", name: "web:evil", trust: "untrusted" } },
+    });
+    expect(inspect(result?.id)).toMatchObject({ trust: "untrusted", source: { name: "web:evil" } });
+    expect(inspect(result?.id).legs[0]?.parents).toHaveLength(2);
+  });
+
+  it("revives the survivor of a merged value with it, and refuses when that was forgotten", async () => {
+    const { store } = brain;
+    const [survivor, twin] = await brain.remember(
+      said("The gate is green", "s1", "1"),
+      said("the gate is green!", "s1", "2"),
+    );
+    const ids = [survivor, twin].map((result) => store.thoughts.resolve(result?.id ?? ""));
+    const [survivorId = 0, twinId = 0] = ids;
+    store.write(() =>
+      store.ledger.record({
+        kind: "merged",
+        actor: "sleep",
+        payload: {},
+        changes: [{ nodeId: twinId, axis: "merged_into", to: survivorId }],
+      }),
+    );
+    store.write(() =>
+      store.ledger.record({
+        kind: "decayed",
+        actor: "sleep",
+        payload: {},
+        changes: ids.map((nodeId) => ({ nodeId, axis: "decayed" as const, to: 1 })),
+      }),
+    );
+    const [again] = await brain.remember(said("the gate is green!", "s2", "3"));
+    expect(again).toEqual({ id: survivor?.id, status: "revived" });
+    expect(inspect(survivor?.id).state.visible).toBe(true);
+    forget(store, survivor?.id ?? "", "wrong", "person");
+    const [refused] = await brain.remember(said("the gate is green!", "s3", "4"));
+    expect(refused).toEqual({ id: survivor?.id, status: "refused", reason: "forgotten" });
+  });
+
+  it("meets a value for the thousandth time as it did for the tenth", async () => {
+    const { store } = brain;
+    const yes = (record: number) => said("yes", "s", String(record));
+    await brain.remember(...Array.from({ length: 1_000 }, (_, index) => yes(index)));
+    const plans = [
+      "SELECT max(ordinal) AS last FROM occurrence WHERE source_id = 1 AND ended_seq IS NULL",
+      "SELECT 1 FROM occurrence WHERE record_digest = x'00'",
+    ].map((sql) => JSON.stringify(store.connection.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()));
+    for (const plan of plans) expect(plan).toMatch(/SEARCH occurrence USING (?:COVERING )?INDEX/);
+    const [last] = await brain.remember(yes(1_000));
+    expect(last?.status).toBe("reinforced");
+  });
+
   it("sets explicit attributes of a known value by an event and leaves the others", async () => {
     const [first] = await brain.remember({ content: "Renew the passport", kind: "observation", confidence: 30 });
     await brain.remember({ content: "Renew the passport", kind: "commitment", due: Date.UTC(2026, 5, 1) });
@@ -233,6 +304,16 @@ describe("remember", () => {
     ["an unknown scope", { content: "a", scope: "nowhere" }, "unknown_scope"],
     ["an empty tag", { content: "a", tags: [" "] }, "invalid"],
     ["a leg without parents", { content: "a", legs: [{ parents: [] }] }, "invalid"],
+    ["a due time beyond every date", { content: "a", due: -9e15 }, "bad_time"],
+    ["a fraction of a millisecond", { content: "a", due: 1.5 }, "bad_time"],
+    [
+      "a source without a name",
+      {
+        content: "a",
+        occurrence: { source: { type: "named" as const, key: "k", name: " ", trust: "unknown" as const } },
+      },
+      "invalid",
+    ],
     ["an interval that ends before it begins", { content: "a", valid: { from: 2, to: 1 } }, "bad_time"],
     ["a leg of an unknown node", { content: "a", legs: [{ parents: ["n_0000000000000000"] }] }, "not_found"],
   ])("refuses %s and writes nothing", async (_, input, code) => {

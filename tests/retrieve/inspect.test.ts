@@ -1,7 +1,9 @@
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { parseReferent } from "../../src/core/referent.ts";
 import type { RememberInput } from "../../src/core/types.ts";
-import { forget, pin } from "../../src/recall/states.ts";
-import { how, list, show, why } from "../../src/retrieve/inspect.ts";
+import { forget, pin, revive } from "../../src/recall/states.ts";
+import { how, list, show, type WhyNode, why } from "../../src/retrieve/inspect.ts";
 import { takeCensus } from "../../src/store/census.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 
@@ -43,6 +45,11 @@ describe("show", () => {
     );
   });
 
+  it("says when an occurrence's offset is unknown", async () => {
+    const [id = ""] = await ids({ content: "The wedding in Porto", referent: parseReferent("2019-06-22") });
+    expect(show(brain.store, id)).toMatchObject({ occurrences: [{ said: { floating: true } }] });
+  });
+
   it("gives the reason of a forgetting", async () => {
     const [id = ""] = await ids("A wrong number");
     forget(brain.store, id, "the number changed", "person");
@@ -51,9 +58,104 @@ describe("show", () => {
       state: { decayed: "forgotten", visible: false },
     });
   });
+
+  it("gives no reason once the thought is back", async () => {
+    const [id = ""] = await ids("A wrong number");
+    forget(brain.store, id, "the number changed", "person");
+    revive(brain.store, id, "person");
+    expect(show(brain.store, id)).toMatchObject({ reason: null, state: { decayed: "none" } });
+    forget(brain.store, id, "it changed again", "person");
+    expect(show(brain.store, id)).toMatchObject({ reason: "it changed again" });
+  });
+
+  it("lists the newest 50 legs and occurrences of a hub and counts all", async () => {
+    await ids(...Array.from({ length: 120 }, (_, index) => met("yes", `s${index}`)));
+    const [hub] = list(brain.store, { limit: 1 });
+    const shown = show(brain.store, hub?.id ?? "");
+    if (shown.role === "source") throw new Error("a thought was asked for");
+    expect(shown.counts).toEqual({ legs: 120, occurrences: 120, links: 0 });
+    expect(shown.legs).toHaveLength(50);
+    expect(shown.occurrences.map(({ sourceName }) => sourceName)).toEqual(
+      Array.from({ length: 50 }, (_, index) => `s${70 + index}`),
+    );
+    expect(shown.legs.map(({ parents }) => parents[0])).toEqual(shown.occurrences.map(({ source }) => source));
+  });
+
+  it("keeps standing legs and occurrences before newer ended ones", async () => {
+    const [id = ""] = await ids(...Array.from({ length: 52 }, (_, index) => met("yes", `s${index}`)));
+    const nodeId = brain.store.thoughts.resolve(id);
+    const [, ...newer] = brain.store.legs.of(nodeId).map((leg) => leg.id);
+    brain.store.write(() => brain.store.legs.end(nodeId, newer, "person", "source_gone"));
+    const shown = show(brain.store, id);
+    if (shown.role === "source") throw new Error("a thought was asked for");
+    expect(shown.counts.legs).toBe(52);
+    expect(shown.legs[0]).toMatchObject({ ended: null });
+    expect(shown.occurrences[0]).toMatchObject({ sourceName: "s0", ended: false });
+  });
+
+  it("counts links, and parents of a leg, that it does not list", async () => {
+    const many = await ids(...Array.from({ length: 60 }, (_, index) => `parent ${index}`));
+    const [child = ""] = await ids({ content: "child", legs: [{ parents: many }] });
+    const resolve = (id: string) => brain.store.thoughts.resolve(id);
+    const links = many.map((id) => ({
+      type: "similar" as const,
+      fromId: resolve(child),
+      toId: resolve(id),
+      weight: 9,
+    }));
+    brain.store.write(() => brain.store.links.add(links, "sleep"));
+    const shown = show(brain.store, child);
+    if (shown.role === "source") throw new Error("a thought was asked for");
+    expect(shown.counts.links).toBe(60);
+    expect(shown.links).toHaveLength(50);
+    const leg = shown.legs.find(({ parents }) => parents.length > 1);
+    expect(leg).toMatchObject({ omitted: 10 });
+    expect(leg?.parents).toHaveLength(50);
+  });
 });
 
+const met = (content: string, key: string): RememberInput => ({
+  content,
+  occurrence: { source: { type: "session", key, name: key, trust: "trusted" }, recordKey: `${key} ${content}` },
+});
+
+const countNodes = (node: WhyNode): number =>
+  node.legs.reduce((sum, { parents }) => parents.reduce((inner, parent) => inner + countNodes(parent), sum), 1);
+
 describe("why", () => {
+  it("shows the newest 50 legs of a hub and counts the rest", async () => {
+    const [hub = ""] = await ids(...Array.from({ length: 120 }, (_, index) => met("yes", `s${index}`)));
+    const tree = why(brain.store, hub);
+    expect(tree).toMatchObject({ omitted: 70, omittedLegs: 70 });
+    expect(tree.legs.map(({ parents }) => parents[0]?.label)).toEqual(
+      Array.from({ length: 50 }, (_, index) => `s${70 + index}`),
+    );
+  });
+
+  it("names at most 2,000 nodes, the nearest first", async () => {
+    const leaves = await ids(...Array.from({ length: 50 }, (_, index) => `leaf ${index}`));
+    const middle = await ids(
+      ...Array.from({ length: 50 }, (_, index) => ({ content: `middle ${index}`, legs: [{ parents: leaves }] })),
+    );
+    const [top = ""] = await ids({ content: "top", legs: [{ parents: middle }] });
+    const tree = why(brain.store, top, 2);
+    expect(countNodes(tree)).toBe(2_000);
+    const nearest = tree.legs.flatMap(({ parents }) => parents);
+    expect(middle.every((id) => nearest.some((node) => node.id === id))).toBe(true);
+    const total = nearest.reduce((sum, node) => sum + node.omitted, 0);
+    const edges = nearest.reduce(
+      (sum, { legs }) => sum + legs.reduce((inner, leg) => inner + leg.parents.length, 0),
+      0,
+    );
+    const stored = nearest.reduce(
+      (sum, { id, role }) =>
+        sum + (role === "source" ? 0 : brain.store.legs.count(brain.store.thoughts.resolve(id)).parents),
+      0,
+    );
+    expect(total).toBeGreaterThan(0);
+    expect(total + edges).toBe(stored);
+  });
+
   it("walks the legs down to the sources", async () => {
     const [base = ""] = await ids({ content: "It rains in Pune", occurrence: { source: page } });
     const [derived = ""] = await ids({ content: "Carry an umbrella", legs: [{ parents: [base] }] });
@@ -101,7 +203,74 @@ describe("how", () => {
     const [a = "", b = ""] = await ids("a", "b");
     expect(how(brain.store, a, b)).toBeNull();
   });
+
+  it("does not follow a derivation that ended", async () => {
+    const [base = ""] = await ids(met("base", "one"));
+    const [derived = ""] = await ids({ content: "derived", legs: [{ parents: [base] }] });
+    const nodeId = brain.store.thoughts.resolve(derived);
+    const baseId = brain.store.thoughts.resolve(base);
+    expect(how(brain.store, base, derived)).toHaveLength(2);
+    const ended = brain.store.legs.of(nodeId).filter(({ parentIds }) => parentIds.includes(baseId));
+    const legIds = ended.map(({ id }) => id);
+    brain.store.write(() => brain.store.legs.end(nodeId, legIds, "person", "source_gone"));
+    expect(how(brain.store, base, derived)).toBeNull();
+    expect(how(brain.store, derived, base)).toBeNull();
+  });
+
+  it("connects two thoughts of a source with many, either way round", async () => {
+    const many = await ids(
+      ...Array.from({ length: 60 }, (_, index) => ({ content: `t${index}`, occurrence: { source: page } })),
+    );
+    const [first = "", last = ""] = [many[0], many[59]];
+    const there = how(brain.store, first, last);
+    expect(there).toMatchObject([
+      { id: first, via: null },
+      { label: "web:example.org", via: "rests on" },
+      { id: last, via: "supports" },
+    ]);
+    expect(how(brain.store, last, first)?.map(({ id }) => id)).toEqual(there?.map(({ id }) => id).reverse());
+  });
+
+  it("agrees with a search over all edges where no node is a hub, and is the same both ways", async () => {
+    const edge = fc.tuple(fc.nat(19), fc.nat(19)).filter(([a, b]) => a !== b);
+    const nodes = (await ids(...Array.from({ length: 20 }, (_, index) => met(`t${index}`, `s${index}`)))).map((id) => ({
+      id,
+      nodeId: brain.store.thoughts.resolve(id),
+    }));
+    const { store } = brain;
+    fc.assert(
+      fc.property(fc.array(edge, { maxLength: 30 }), fc.nat(19), fc.nat(19), (edges, a, b) => {
+        store.write(() => {
+          for (const { nodeId } of nodes) store.links.end(store.links.of(nodeId, 100), "sleep");
+          const link = ([from, to]: [number, number]) => ({
+            type: "similar" as const,
+            fromId: nodes[from]?.nodeId ?? 0,
+            toId: nodes[to]?.nodeId ?? 0,
+            weight: 1,
+          });
+          store.links.add(edges.map(link), "sleep");
+        });
+        const there = how(store, nodes[a]?.id ?? "", nodes[b]?.id ?? "");
+        const back = how(store, nodes[b]?.id ?? "", nodes[a]?.id ?? "");
+        expect(there?.length ?? null).toBe(shortest(edges, a, b));
+        expect(back?.map(({ id }) => id).reverse()).toEqual(there?.map(({ id }) => id));
+      }),
+      { numRuns: 60 },
+    );
+  });
 });
+
+/** Nodes on a shortest path over undirected edges, by widening a set; null when there is none. */
+function shortest(edges: readonly (readonly [number, number])[], from: number, to: number): number | null {
+  const reached = new Set([from]);
+  for (let length = 1; ; length++) {
+    if (reached.has(to)) return length;
+    const next = edges.flatMap(([a, b]) => [...(reached.has(a) ? [b] : []), ...(reached.has(b) ? [a] : [])]);
+    const size = reached.size;
+    for (const node of next) reached.add(node);
+    if (reached.size === size) return null;
+  }
+}
 
 describe("list and stats", () => {
   it("list by state, kind, domain and tag, newest first", async () => {

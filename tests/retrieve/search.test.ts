@@ -310,6 +310,13 @@ describe("filters", () => {
     expect(near).toHaveLength(1);
   });
 
+  it("take an open referent interval for what it is", async () => {
+    await brain.remember({ content: "Lives in Porto", referent: { from: Date.UTC(2020, 0, 1), to: null } });
+    const year = (value: number) => ({ from: Date.UTC(value, 0, 1), to: Date.UTC(value, 11, 31) });
+    expect(await contents("Porto", { when: year(2024) })).toEqual(["Lives in Porto"]);
+    expect(await contents("Porto", { when: year(2019) })).toEqual([]);
+  });
+
   it("that name an unknown word match nothing", async () => {
     await brain.remember("a thing");
     expect(await contents("thing", { kinds: ["no such kind"] })).toEqual([]);
@@ -373,6 +380,42 @@ describe("determinism", () => {
     const before = changes();
     await find("apples");
     expect(changes()).toBe(before);
+  });
+});
+
+describe("candidates", () => {
+  it("of one common word are not cut by age: the note that is nothing but the word comes first", async () => {
+    const passing = Array.from(
+      { length: 700 },
+      (_, index) => `A budget came up in talk ${index} about many other things`,
+    );
+    const [, ...rest] = await brain.remember("budget", ...passing);
+    expect(rest).toHaveLength(700);
+    expect((await contents("budget", { k: 1 }))[0]).toBe("budget");
+    const late = createTestStore();
+    await late.remember(...passing, "budget");
+    const { results } = await search(late.store, late.embedder, "budget", { k: 1 });
+    late.close();
+    expect(results[0]?.content).toBe("budget");
+  });
+
+  it("that say the same do not use up the places of others", async () => {
+    const variants = Array.from({ length: 60 }, (_, index) => `The budget is approved${".".repeat(index + 1)}`);
+    const others = Array.from({ length: 12 }, (_, index) => `Budget meeting with department ${index}`);
+    await brain.remember(...variants, ...others);
+    expect((await find("budget approved", { k: 10 })).results).toHaveLength(10);
+  });
+
+  it("are filtered before the bound on a very common word", async () => {
+    const { store } = brain;
+    await brain.remember({ content: "An old decision on the budget", kind: "decision" });
+    for (let batch = 0; batch < 6; batch++) {
+      await brain.remember(...Array.from({ length: 900 }, (_, index) => `budget fact ${batch} ${index}`));
+    }
+    const [term] = store.fullText.weigh(["budget"]);
+    expect(term?.documentCount).toBeGreaterThan(5_000);
+    const within = new Eligible(store.connection, { kindIds: [store.labels.find("kind", "decision") ?? 0] });
+    expect(store.fullText.candidates(term === undefined ? [] : [term], within.subquery())).toHaveLength(1);
   });
 });
 

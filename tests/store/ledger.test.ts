@@ -61,6 +61,34 @@ describe("the ledger", () => {
     expect(brain.store.thoughts.state(nodeId).permanence).toBe("pinned");
   });
 
+  it("refuses a transition of any event but the one just written", async () => {
+    const { a } = await seed();
+    const nodeId = brain.store.thoughts.resolve(a);
+    const { db } = brain.store.connection;
+    for (const seq of [99_999, 3]) {
+      expect(() =>
+        db.exec(`INSERT INTO transition (event_seq, node_id, axis, old, new) VALUES (${seq}, ${nodeId}, 1, 0, 1)`),
+      ).toThrow("the event that was just written");
+    }
+  });
+
+  it("goes on numbering in a new ledger, so that older rows keep their events", async () => {
+    const { a } = await seed();
+    const before = brain.store.ledger.head();
+    brain.store.connection.db.exec(
+      `UPDATE ledger SET writing = NULL;
+       INSERT INTO ledger (id, public_id, started_at, own, writing, first_seq, genesis, continues_id)
+       VALUES (2, zeroblob(10), 0, 1, 1, ${before.seq + 1}, x'${before.chain.toString("hex")}', 1)`,
+    );
+    const path = brain.store.connection.path;
+    const reopened = createTestStore({ path });
+    forget(reopened.store, a, "later", "person");
+    revive(reopened.store, a, "person");
+    expect(reopened.store.ledger.head().seq).toBe(before.seq + 2);
+    expect(reopened.store.ledger.firstBreak()).toBeNull();
+    reopened.close();
+  });
+
   it("holds no word of a thought, its labels or its reasons", async () => {
     await brain.remember({
       content: "Zanzibar content",

@@ -1,8 +1,8 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { migrate, SCHEMA_VERSION } from "../../src/store/migrate.ts";
 import { Store } from "../../src/store/store.ts";
 import { createTestStore } from "../support/brain.ts";
@@ -15,13 +15,22 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const open = (path: string, create = false) => Store.open(path, createTestClock(), { create });
-const codeOf = (fn: () => unknown): string => {
+const failureOf = (fn: () => unknown): unknown => {
   try {
     fn();
   } catch (error) {
-    return error instanceof Error && "code" in error ? String(error.code) : String(error);
+    return error;
   }
-  return "none";
+  return null;
+};
+const codeOf = (fn: () => unknown): string => {
+  const error = failureOf(fn);
+  if (error === null) return "none";
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+};
+const linkTo = (path: string, target: string): string => {
+  symlinkSync(target, path);
+  return path;
 };
 
 describe("opening a brain", () => {
@@ -42,7 +51,9 @@ describe("opening a brain", () => {
     const path = join(folder, "brain.db");
     writeFileSync(path, "");
     expect(codeOf(() => open(path))).toBe("no_brain");
+    expect(statSync(path).size).toBe(0);
     open(path, true).close();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
     open(path).close();
   });
 
@@ -88,12 +99,75 @@ describe("opening a brain", () => {
     expect(["damaged", "not_a_brain"]).toContain(codeOf(() => open(path)));
   });
 
-  it("names a file it may not open", () => {
+  it.each<[string, (path: string) => string]>([
+    ["below a file", (path) => join(path, "brain.db")],
+    ["two folders below a file", (path) => join(path, "a", "brain.db")],
+    ["with a name no file system takes", (path) => `${path}${"x".repeat(300)}`],
+    ["behind a link to itself", (path) => linkTo(`${path}.loop`, `${path}.loop`)],
+    ["behind a link into a folder that is not there", (path) => linkTo(`${path}.link`, join(path, "..", "no", "b.db"))],
+  ])("names a path %s and says what to do", (_, pathOf) => {
     const path = join(folder, "brain.db");
     open(path, true).close();
-    // Root may open anything; a path below a file fails for everybody.
-    expect(codeOf(() => open(join(path, "brain.db"), true))).not.toBe("none");
+    const wrong = pathOf(path);
+    const failure = failureOf(() => open(wrong, true));
+    expect(failure).toMatchObject({ code: "io", hint: expect.any(String), message: expect.stringContaining(wrong) });
+    expect(codeOf(() => open(wrong))).toBe("no_brain");
+  });
+
+  it.skipIf(process.getuid?.() === 0)("names a file it may not open", () => {
+    const path = join(folder, "brain.db");
+    open(path, true).close();
+    chmodSync(path, 0o000);
+    expect(codeOf(() => open(path))).toBe("io");
     chmodSync(path, 0o600);
+  });
+
+  it("takes a file that another process makes a brain of meanwhile for what it is", () => {
+    const path = join(folder, "brain.db");
+    const other = new Database(path);
+    other.pragma("journal_mode = WAL");
+    const pragma = Database.prototype.pragma;
+    let isMade = false;
+    const spy = vi.spyOn(Database.prototype, "pragma").mockImplementation(function (this: typeof other, ...args) {
+      const answer: unknown = pragma.apply(this, args);
+      if (this !== other && !isMade && args[0] === "application_id") {
+        isMade = true;
+        migrate(other, 0x444d4f55);
+      }
+      return answer;
+    });
+    try {
+      open(path, true).close();
+    } finally {
+      spy.mockRestore();
+      other.close();
+    }
+    expect(isMade).toBe(true);
+    open(path).close();
+  });
+
+  it("writes nothing into a file that was deleted while it was open", async () => {
+    const path = join(folder, "brain.db");
+    const brain = createTestStore({ path });
+    await brain.remember("before");
+    rmSync(path);
+    await expect(brain.remember("after")).rejects.toMatchObject({ code: "io" });
+    brain.close();
+  });
+
+  it("never mixes the vectors of two models, even when another process changed the model", async () => {
+    const path = join(folder, "brain.db");
+    const here = createTestStore({ path });
+    await here.remember("by the first model");
+    const other = { ...here.embedder, model: { ...here.embedder.model, name: "another" } };
+    const there = createTestStore({ path });
+    there.store.write(() => {
+      there.store.vectors.clear();
+      there.store.vectors.use(other.model);
+    });
+    await expect(here.remember("still by the first model")).rejects.toMatchObject({ code: "model_mismatch" });
+    here.close();
+    there.close();
   });
 
   it("opens what it closed, with the same contents and scopes", async () => {

@@ -13,7 +13,7 @@ const CANONICAL: Readonly<Record<string, readonly string[]>> = {
   derivation: [],
   occurrence: ["event_seq", "ended_seq"],
   link: ["added_seq", "ended_seq"],
-  mention: ["event_seq"],
+  mention: ["event_seq", "joined_seq"],
   label: ["added_seq"],
   scope: ["added_seq"],
   subject: ["added_seq"],
@@ -35,8 +35,10 @@ const EXEMPT = new Set([
   "ledger",
   "event",
   "refusal",
+  "foreign_secret",
   "recall_effect",
   "erase_pending",
+  "foreign_secret",
   "access_day",
   "extract_cursor",
   "cursor",
@@ -126,8 +128,7 @@ function isExplained(store: Store, table: string, row: Row, old: Row | undefined
     case "node":
       return Object.keys(row).every(
         (column) =>
-          row[column] === old?.[column] ||
-          (Buffer.isBuffer(row[column]) && (row[column] as Buffer).equals(old?.[column] as Buffer)) ||
+          isSame(row[column], old?.[column]) ||
           DERIVED_NODE_COLUMNS.has(column) ||
           has(
             "SELECT 1 FROM transition WHERE node_id = ? AND axis = ? AND event_seq > ? AND new IS ?",
@@ -138,12 +139,30 @@ function isExplained(store: Store, table: string, row: Row, old: Row | undefined
           ),
       );
     case "occurrence":
-      return has("SELECT 1 FROM event WHERE kind IN ('thread.split', 'occurrence.moved') AND seq > ?", head);
-    case "mention":
-      return has("SELECT 1 FROM event WHERE kind IN ('mention.joined', 'link.added') AND seq > ?", head);
+      return Object.keys(row).every(
+        (column) => isSame(row[column], old?.[column]) || isMoved(store, row, column, head),
+      );
     default:
       return false;
   }
+}
+
+function isSame(value: unknown, old: unknown): boolean {
+  return value === old || (Buffer.isBuffer(value) && Buffer.isBuffer(old) && value.equals(old));
+}
+
+/** True when a fresh event moved occurrences of this one's source in the way that changes this column. */
+function isMoved(store: Store, occurrence: Row, column: string, head: number): boolean {
+  const kind = new Map([
+    ["thread", "thread.split"],
+    ["ordinal", "occurrence.moved"],
+  ]).get(column);
+  if (kind === undefined) return false;
+  return (
+    store.connection.db
+      .prepare("SELECT 1 FROM event WHERE kind = ? AND seq > ? AND json_extract(CAST(payload AS TEXT), '$.source') = ?")
+      .get(kind, head, store.thoughts.publicId(Number(occurrence.source_id))) !== undefined
+  );
 }
 
 /** True when a row with a fresh event points to the content row. */

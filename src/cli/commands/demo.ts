@@ -1,7 +1,7 @@
 /**
  * `dormouse demo`: reads a small sample into a brain that is thrown away afterwards, asks it two questions,
  * lets it sleep and shows what was written down. With a path it does the same for a person's own folder and
- * own brain, after asking; without a terminal to ask on it refuses.
+ * own brain, after asking; without a terminal to ask on it refuses, and without anything to read it stops.
  */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,8 @@ import { packagePath } from "../../core/package-path.ts";
 import type { ExtractReport, SearchAnswer } from "../../core/types.ts";
 import { type ExitStatus, endOnInterrupt, type Invocation, withBrain } from "../invocation.ts";
 import type { Output, Style } from "../output.ts";
-import { readNothing, renderExtractReport } from "./extract.ts";
+import { countOf } from "../render.ts";
+import { noteTroubles, readNothing, renderExtractReport } from "./extract.ts";
 import { eventLine } from "./ledger.ts";
 import { renderSearchAnswer } from "./search.ts";
 import { renderSleepReport } from "./sleep.ts";
@@ -30,7 +31,8 @@ interface DemoReport {
   readonly brain: string | null;
   readonly extract: ExtractReport;
   readonly answers: readonly SearchAnswer[];
-  readonly sleep: SleepReport;
+  /** Null when there was nothing to read. */
+  readonly sleep: SleepReport | null;
   readonly ledger: readonly EventView[];
 }
 
@@ -53,7 +55,7 @@ async function demoOnSample({ output }: Invocation): Promise<ExitStatus> {
   try {
     const brainPath = join(folder, "brain.db");
     tell(output, (style) => [
-      style.bold("Dormouse on a sample: a talk about a move to Lisbon, and six notes."),
+      style.bold("Dormouse on a sample: a talk about a move to Lisbon, and seven notes."),
       "The brain of this demo is deleted at the end.",
     ]);
     const report = await withBrain(
@@ -105,6 +107,8 @@ async function runSteps(
   step(output, `extract ${paths.map((path) => basename(path)).join(" ")}`, (style) =>
     renderExtractReport(extract, style, false),
   );
+  noteTroubles(extract, output);
+  if (extract.files === 0) return { extract, answers: [], sleep: null, ledger: [] };
   const answers: SearchAnswer[] = [];
   for (const question of questions) {
     const answer = await brain.search(question, { k: SHOWN_HITS });
@@ -112,7 +116,7 @@ async function runSteps(
     step(output, `search "${question}"`, (style) => renderSearchAnswer(answer, style));
   }
   const sleep = await brain.sleep({ onProgress: output.progress });
-  step(output, "sleep", (style) => renderSleepReport(sleep, style));
+  step(output, "sleep", (style) => [renderSleepReport(sleep, style), ...explainSleep(sleep)].join("\n"));
   const ledger = brain.ledger({ limit: SHOWN_EVENTS });
   step(output, `ledger --limit ${SHOWN_EVENTS}`, (style) =>
     ledger.map((event) => eventLine(event, { ...style, isTerminal: true })).join("\n"),
@@ -120,9 +124,31 @@ async function runSteps(
   return { extract, answers, sleep, ledger };
 }
 
+/** What the numbers of the night mean. */
+function explainSleep({ phases }: SleepReport): string[] {
+  const merged = phases.find(({ name }) => name === "consolidate")?.details?.merged ?? 0;
+  const linked = phases.find(({ name }) => name === "link")?.applied ?? 0;
+  const lines: string[] = [];
+  if (merged === 1)
+    lines.push("One note stands behind its twin: both say the same, spelled differently. Neither is lost.");
+  if (merged > 1)
+    lines.push(`${merged} notes stand behind twins that say the same, spelled differently. None is lost.`);
+  if (linked > 0) lines.push(`${countOf(linked, "new link")} between notes that are near each other in meaning.`);
+  if (lines.length === 0) lines.push("Nothing was alike enough to merge or link, and nothing is old enough to fade.");
+  return lines;
+}
+
 function finish(output: Output, report: DemoReport): void {
   if (output.json) {
     output.print(report, () => "");
+    return;
+  }
+  if (report.sleep === null) {
+    tell(output, () => [
+      "",
+      "There was nothing to read: no notes, talks or text of a known format.",
+      "The demo ends here.",
+    ]);
     return;
   }
   const next =
@@ -145,7 +171,7 @@ function finish(output: Output, report: DemoReport): void {
 
 /** Nothing read at all, or a phase that failed. */
 function statusOf({ extract, sleep }: Omit<DemoReport, "brain">): ExitStatus {
-  return readNothing(extract) || sleep.phases.some(({ error }) => error !== undefined) ? 1 : 0;
+  return sleep === null || readNothing(extract) || sleep.phases.some(({ error }) => error !== undefined) ? 1 : 0;
 }
 
 function step(output: Output, command: string, render: (style: Style) => string): void {

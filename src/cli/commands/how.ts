@@ -1,4 +1,4 @@
-/** `dormouse how`: the shortest path between two nodes. */
+/** `dormouse how`: a path between two nodes. */
 import type { PathStep } from "../../app.ts";
 import { type ExitStatus, type Invocation, withBrain } from "../invocation.ts";
 import { fitLine, type Style } from "../output.ts";

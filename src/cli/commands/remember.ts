@@ -10,7 +10,6 @@ import type {
   RememberResult,
 } from "../../core/types.ts";
 import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
-import { describeReferent } from "../times.ts";
 
 interface RememberFlags {
   readonly kind?: string;
@@ -105,42 +104,40 @@ function readLeg(text: string): LegInput {
 async function readTimes(flags: RememberFlags): Promise<{ times: ThoughtTimes; notes: TimeNote[] }> {
   const { when, due, valid } = flags;
   if (when === undefined && due === undefined && valid === undefined) return { times: {}, notes: [] };
-  const { readDue, readRange, readTime } = await import("../times.ts");
+  const { describeDue, describeReferent, readDue, readOption, readRange } = await import("../times.ts");
   const now = Date.now();
   const notes: TimeNote[] = [];
-  const note = (option: string, words: string | null, interval: { from: number | null; to: number | null }) => {
-    if (words !== null) notes.push({ option, words, meaning: describeReferent(toIsoInterval(interval)) });
+  const note = (option: string, words: string | null, meaning: string) => {
+    if (words !== null) notes.push({ option, words, meaning });
   };
   const times: ThoughtTimes = {};
-  if (when?.includes("..") === true) {
-    const { range, words } = await readRange(when, now);
+  if (when !== undefined) {
+    const { range, words } = await readOption("--when", () => readRange(when, now));
     times.referent = range;
-    note("--when", words, range);
-  } else if (when !== undefined) {
-    const { time, words } = await readTime(when, now);
-    times.referent = time;
-    note("--when", words, time);
+    note("--when", words, describeReferent(toShown(range)));
   }
   if (due !== undefined) {
-    const answer = await readDue(due, now);
+    const answer = await readOption("--due", () => readDue(due, now));
     times.due = answer.due;
-    note("--due", answer.words, { from: answer.due, to: answer.due });
+    note("--due", answer.words, describeDue(answer.due));
   }
   if (valid !== undefined) {
-    const { range, words } = await readRange(valid, now);
+    const { range, words } = await readOption("--valid", () => readRange(valid, now, "local"));
     times.valid = range;
-    note("--valid", words, range);
+    note("--valid", words, describeReferent(toShown(range)));
   }
   return { times, notes };
 }
 
-function toIsoInterval({ from, to }: { from: number | null; to: number | null }): {
+function toShown({ from, to, floating = false }: ReferentTime): {
   from: string | null;
   to: string | null;
+  floating: boolean;
 } {
   return {
     from: from === null ? null : new Date(from).toISOString(),
     to: to === null ? null : new Date(to).toISOString(),
+    floating,
   };
 }
 

@@ -1,5 +1,5 @@
 /** `dormouse search`: ranked thoughts with their scores, on request with the reasons. */
-import type { SearchAnswer, SearchOptions, SearchResult } from "../../core/types.ts";
+import type { Interval, SearchAnswer, SearchOptions, SearchResult } from "../../core/types.ts";
 import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
 import { type Style, wrapText } from "../output.ts";
 import { countOf, originLine, titleLine } from "../render.ts";
@@ -25,17 +25,26 @@ export async function runSearch(invocation: Invocation, query: string, flags: Se
 }
 
 async function readOptions(flags: SearchFlags): Promise<SearchOptions> {
-  const times = flags.when === undefined && flags.now === undefined ? null : await import("../times.ts");
-  const now = flags.now === undefined ? undefined : await times?.readInstant(flags.now, Date.now());
-  const when = flags.when === undefined ? undefined : await times?.readRange(flags.when, now ?? Date.now());
+  const { now, when } = flags.when === undefined && flags.now === undefined ? {} : await readTimes(flags);
   return {
     k: readCount("-k", flags.k),
     ...(flags.kind === undefined ? {} : { kinds: flags.kind }),
     ...(flags.domain === undefined ? {} : { domains: flags.domain }),
     ...(flags.tag === undefined ? {} : { tags: flags.tag }),
-    ...(when === undefined ? {} : { when: when.range }),
+    ...(when === undefined ? {} : { when }),
     ...(now === undefined ? {} : { now }),
     explain: flags.explain === true,
+  };
+}
+
+/** A bare date filters by the day on this machine: at any offset, it would let in half of the days beside it. */
+async function readTimes({ now, when }: SearchFlags): Promise<{ now?: number; when?: Interval }> {
+  const { readInstant, readOption, readRange } = await import("../times.ts");
+  const at = now === undefined ? Date.now() : await readOption("--now", () => readInstant(now, Date.now()));
+  const range = when === undefined ? null : (await readOption("--when", () => readRange(when, at, "local"))).range;
+  return {
+    ...(now === undefined ? {} : { now: at }),
+    ...(range === null ? {} : { when: { from: range.from, to: range.to } }),
   };
 }
 

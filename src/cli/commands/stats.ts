@@ -2,6 +2,7 @@
 import type { Census } from "../../app.ts";
 import { type ExitStatus, type Invocation, withBrain } from "../invocation.ts";
 import { printable, type Style } from "../output.ts";
+import { countOf } from "../render.ts";
 
 export async function runStats(invocation: Invocation): Promise<ExitStatus> {
   const census = await withBrain(invocation, (brain) => brain.stats());
@@ -25,7 +26,7 @@ function renderCensus(census: Census, style: Style): string {
     ["legs", String(census.legs)],
     ["links", String(census.links)],
     ["met", `${census.occurrences} occurrences`],
-    ["vectors", vectors.model === null ? "none" : `${vectors.count} of ${vectors.dimensions} by ${vectors.model}`],
+    ["vectors", describeVectors(vectors)],
     ["ledger", `${ledger.events} events, head ${ledger.head.slice(0, 16)}`],
     ["file", `${(census.fileBytes / 1_048_576).toFixed(1)} MiB`],
   ];
@@ -33,4 +34,10 @@ function renderCensus(census: Census, style: Style): string {
     .filter(([, value]) => value !== "")
     .map(([name, value]) => `${style.dim(name.padEnd(9))} ${value}`)
     .join("\n");
+}
+
+function describeVectors({ model, count, dimensions }: Census["vectors"]): string {
+  if (model === null) return "none";
+  const name = model === "builtin" ? "built-in model" : `model ${printable(model)}`;
+  return `${countOf(count, "vector")}, ${countOf(dimensions ?? 0, "dimension")}, ${name}`;
 }

@@ -2,6 +2,7 @@
 import type { WhyNode } from "../../app.ts";
 import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
 import { fitLine, type Style } from "../output.ts";
+import { countOf } from "../render.ts";
 
 export async function runWhy(
   invocation: Invocation,
@@ -18,7 +19,7 @@ function whyLines(node: WhyNode, style: Style, indent: string): string[] {
   const marks = [
     node.role === "source" ? `source, ${node.trust}` : node.trust,
     ...(node.visible ? [] : ["out of search"]),
-    ...(node.seenBefore ? ["as above"] : []),
+    ...(node.seenBefore ? ["its legs are shown elsewhere"] : []),
   ].join(", ");
   const room = Math.max(20, style.width - indent.length - node.id.length - marks.length - 5);
   const lines = [`${indent}${style.bold(node.id)} (${marks})  ${fitLine(node.label, room)}`];
@@ -27,6 +28,10 @@ function whyLines(node: WhyNode, style: Style, indent: string): string[] {
     lines.push(`${indent}  ${leg.axiom ? `the statement itself${ended}` : `rests on${ended}`}`);
     for (const parent of leg.parents) lines.push(...whyLines(parent, style, `${indent}    `));
   }
-  if (node.omitted > 0) lines.push(`${indent}    and ${node.omitted} more not shown`);
+  const omitted = [
+    ...(node.omittedLegs > 0 ? [countOf(node.omittedLegs, "leg")] : []),
+    ...(node.omitted > 0 ? [countOf(node.omitted, "parent")] : []),
+  ];
+  if (omitted.length > 0) lines.push(`${indent}    and ${omitted.join(" with ")} not shown`);
   return lines;
 }
