@@ -126,7 +126,7 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   try {
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
-      sqliteVec.load(db);
+      loadVectorExtension(db);
       prepareConnection(db, path);
       return new Connection(path, db);
     } catch (error) {
@@ -135,6 +135,18 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
     }
   } catch (error) {
     throw translateError(error, path);
+  }
+}
+
+/** sqlite-vec's binary comes in a package of its own for each platform, which an install may have left out. */
+function loadVectorExtension(db: Database.Database): void {
+  try {
+    sqliteVec.load(db);
+  } catch (error) {
+    throw new DormouseError("io", `the vector extension for ${process.platform} ${process.arch} is not installed`, {
+      hint: "Install again without --omit=optional; sqlite-vec ships its binaries as optional packages.",
+      cause: error,
+    });
   }
 }
 
