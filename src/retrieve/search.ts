@@ -173,14 +173,10 @@ function gatherCandidates(store: Store, input: RankInput, terms: readonly QueryT
 function textCandidates(store: Store, input: RankInput, terms: readonly QueryTerm[]): CandidateRow[] {
   const wanted = Math.max(TEXT_CANDIDATES, input.k * 3);
   const within = input.eligible.isOpen ? null : input.eligible.subquery();
-  const candidates = store.fullText.candidates(terms, within);
   const taken: CandidateRow[] = [];
-  for (let start = 0; start < candidates.length && taken.length < wanted; ) {
-    let end = start + 1;
-    while (end < candidates.length && candidates[end]?.sum === candidates[start]?.sum) end += 1;
-    const tied = input.eligible.among(candidates.slice(start, end).map(({ id }) => id));
-    taken.push(...shortest(tied, wanted - taken.length));
-    start = end;
+  for (const { ids } of store.fullText.candidates(terms, within)) {
+    if (taken.length >= wanted) break;
+    taken.push(...shortest(input.eligible.among(ids), wanted - taken.length));
   }
   return taken;
 }

@@ -6,7 +6,7 @@ import { ANALYSER_VERSION, termHash, toIndexText, toMatchQuery } from "../text/a
 import type { Connection } from "./connection.ts";
 
 /** Terms are added to the candidate query, rarest first, until their document frequencies sum to this. */
-const CANDIDATE_POSTINGS = 5_000;
+const CANDIDATE_POSTINGS = 3_000;
 /** Bytes of one entry of the forward index: 32-bit term id, count up to 255. */
 const ENTRY_BYTES = 5;
 const MAX_COUNT = 255;
@@ -19,10 +19,10 @@ export interface QueryTerm {
   readonly idf: number;
 }
 
-/** A node that the postings name, with the idf of the terms it was found by. */
-export interface Candidate {
-  readonly id: number;
+/** Nodes that the postings name under the same terms, with the summed idf of these. */
+export interface CandidateGroup {
   readonly sum: number;
+  readonly ids: readonly number[];
 }
 
 /** A subquery that selects node ids, with its parameters. */
@@ -112,12 +112,12 @@ export class FullText {
   }
 
   /**
-   * Nodes holding at least one of the rarest terms with the summed idf of the terms followed, best first. At
+   * Nodes holding at least one of the rarest terms, in groups that hold the same ones, best group first. At
    * least one term is followed; more until the postings read pass a bound, so that common words cost little.
    * Of a term beyond the bound only the newest postings are read; with `within`, a subquery of ids, those
    * outside it do not count.
    */
-  candidates(terms: readonly QueryTerm[], within: IdQuery | null): Candidate[] {
+  candidates(terms: readonly QueryTerm[], within: IdQuery | null): CandidateGroup[] {
     const scores = new Map<number, number>();
     let postings = 0;
     for (const [index, { term, idf, documentCount }] of terms.entries()) {
@@ -129,7 +129,13 @@ export class FullText {
         .all(toMatchQuery([term]), ...(inside === "" ? [] : (within?.params ?? [])), CANDIDATE_POSTINGS);
       for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + idf);
     }
-    return [...scores].map(([id, sum]) => ({ id, sum })).sort((a, b) => b.sum - a.sum);
+    const groups = new Map<number, number[]>();
+    for (const [id, sum] of scores) {
+      const group = groups.get(sum);
+      if (group === undefined) groups.set(sum, [id]);
+      else group.push(id);
+    }
+    return [...groups].sort(([a], [b]) => b - a).map(([sum, ids]) => ({ sum, ids }));
   }
 
   /**
