@@ -182,7 +182,7 @@ export interface Explanation {
   readonly terms: readonly string[];
   /** Cosine with the query before normalisation. */
   readonly cosine: number | null;
-  /** Recency weight in [0.5, 1]. */
+  /** Recency factor as applied, in [0.84, 1]. */
   readonly recency: number;
   /** Neighbours that passed score on: id, how they are connected, share. */
   readonly paths: readonly { readonly from: string; readonly via: string; readonly share: number }[];

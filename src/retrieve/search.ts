@@ -29,6 +29,11 @@ const MAX_TIES = 500;
 const POINT_READS = 5_000;
 /** Best candidates whose neighbours are looked at. */
 const SPREAD_SEEDS = 60;
+/**
+ * How strongly the weight in [0.5, 1] is applied: as its fourth root, in [0.84, 1]. Whole, it put what merely
+ * touches the question before the old answer itself (LoCoMo Hit@10 76.3 instead of 77.5).
+ */
+const RECENCY_STRENGTH = 0.25;
 /** Scores are told apart by so many steps; sums in another order differ in smaller ones. */
 const SCORE_STEPS = 1e9;
 /** Neighbours followed from one node over one type of edge. */
@@ -266,7 +271,7 @@ function toEntry(
 ): RankedEntry[] {
   const score = fused.get(row.id);
   if (score === undefined || score.score <= 0) return [];
-  const recency = recencyWeight(row.happenedAt, now);
+  const recency = recencyWeight(row.happenedAt, now) ** RECENCY_STRENGTH;
   return [
     {
       nodeId: row.id,

@@ -341,8 +341,28 @@ describe("the clock of a query", () => {
     ]);
     const weights = results.map(({ explain }) => explain?.recency ?? 0);
     expect(weights[0]).toBeGreaterThan(0.99);
-    expect(weights[1]).toBeGreaterThanOrEqual(0.5);
-    expect(weights[1]).toBeLessThan(0.56);
+    expect(weights[1]).toBeGreaterThanOrEqual(0.84);
+    expect(weights[1]).toBeLessThan(0.87);
+  });
+
+  it("leaves an old answer before a fresh passing mention", async () => {
+    const now = Date.UTC(2026, 2, 1);
+    await brain.remember(
+      {
+        content: "Discussed the harbour book with Steph",
+        referent: { from: now - 900 * MS_PER_DAY, to: now - 900 * MS_PER_DAY },
+      },
+      "The harbour is mentioned here among many other places of the town",
+      "Harbour fees are due",
+    );
+    const { results } = await find("harbour Steph", { now });
+    expect(results[0]?.content).toBe("Discussed the harbour book with Steph");
+  });
+
+  it("weighs a thought of unknown time as one of now", async () => {
+    await brain.remember({ content: "the quay at an unknown time", referent: null });
+    const { results } = await find("quay", { explain: true });
+    expect(results[0]?.explain?.recency).toBe(1);
   });
 });
 
