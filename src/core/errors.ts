@@ -7,11 +7,9 @@
 export type ErrorCode =
   | "usage"
   | "not_found"
-  | "ambiguous_id"
   | "not_a_brain"
   | "newer_brain"
   | "no_brain"
-  | "brain_exists"
   | "busy"
   | "disk_full"
   | "io"
@@ -31,8 +29,7 @@ export type ErrorCode =
   | "invalid"
   | "lease_held"
   | "format"
-  | "sleep_failed"
-  | "unhealthy";
+  | "sleep_failed";
 
 /** A failure a person or an agent can act on. */
 export class DormouseError extends Error {
