@@ -111,9 +111,9 @@ async function prepareAll(store: Store, embedder: Embedder, inputs: readonly Rem
   const keyed = checked.map(({ input, content, normalised }) => ({
     input,
     content,
-    valueKey: store.digest("value", input.speaker ?? "", normalised),
+    valueKey: digestValue(store, input.speaker, normalised),
     recordDigest:
-      input.occurrence?.recordKey === undefined ? null : store.digest("record", input.occurrence.recordKey, normalised),
+      input.occurrence?.recordKey === undefined ? null : digestRecord(store, input.occurrence.recordKey, normalised),
   }));
   const indexed = keyed.map(({ input, content }) => indexedText(input, content));
   const wanted = new Map<string, number>();
@@ -324,6 +324,9 @@ function legTrust(parents: ReadonlyMap<number, ParentState>, leg: NewLeg, source
 function placeOccurrence(store: Store, thought: Prepared, sourceId: number, actor: Actor): NewOccurrence {
   const { input, recordDigest } = thought;
   const occurrence: OccurrenceInput | undefined = input.occurrence;
+  if (occurrence?.ordinal !== undefined && store.occurrences.isTaken(sourceId, occurrence.ordinal)) {
+    throw new DormouseError("invalid", `ordinal: the place ${occurrence.ordinal} of its source is taken`);
+  }
   return {
     sourceId,
     thread: occurrence?.thread ?? (hasSequence(occurrence) ? 0 : LOOSE_THREAD),

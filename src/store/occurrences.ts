@@ -79,6 +79,15 @@ export class Occurrences {
     );
   }
 
+  /** True when something stands at this place of the source. */
+  isTaken(sourceId: number, ordinal: number): boolean {
+    return (
+      this.#connection
+        .sql("SELECT 1 FROM occurrence WHERE source_id = ? AND ordinal = ? AND ended_seq IS NULL")
+        .get(sourceId, ordinal) !== undefined
+    );
+  }
+
   /** The ordinal after everything that stands in the source. */
   nextOrdinal(sourceId: number): number {
     const row = this.#connection

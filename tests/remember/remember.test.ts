@@ -98,6 +98,11 @@ describe("remember", () => {
     expect(new Set(results.map(({ id }) => id)).size).toBe(3);
   });
 
+  it("takes a speaker written with blanks around the name for the same one", async () => {
+    const [first, second] = await brain.remember(said("no", "a", "1", "Ada"), said("no", "a", "2", " Ada "));
+    expect(second).toEqual({ id: first?.id, status: "reinforced" });
+  });
+
   it("keeps both neighbours of a turn that was said on two days", async () => {
     const results = await brain.remember(
       said("Morning!", "monday", "m1"),
@@ -201,6 +206,14 @@ describe("remember", () => {
     );
     const [derived] = await brain.remember({ content: "A conclusion", legs: [{ parents: [fact?.id ?? ""] }] });
     expect(derived).toMatchObject({ status: "refused", reason: "dead_source" });
+  });
+
+  it("refuses a place that is taken and writes nothing", async () => {
+    const at = (content: string) => ({ content, occurrence: { source: session("s"), ordinal: 5 } });
+    await brain.remember(at("first"));
+    const before = brain.store.ledger.head();
+    await expect(brain.remember(at("second"))).rejects.toMatchObject({ code: "invalid" });
+    expect(brain.store.ledger.head()).toEqual(before);
   });
 
   it("refuses a leg of a thought on itself and writes nothing", async () => {
