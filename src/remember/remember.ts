@@ -26,7 +26,7 @@ import { isBlank, normaliseText } from "../text/normalise.ts";
 
 /** Longest content of one thought, in UTF-16 code units. Longer text is the extractors' to cut. */
 export const MAX_CONTENT_LENGTH = 20_000;
-/** Longest tag, domain, kind, facet, speaker, subject or source name. */
+/** Longest tag, domain, kind, facet, speaker or subject. */
 const MAX_LABEL_LENGTH = 400;
 /** Longest source name, key or reference. */
 const MAX_SOURCE_LENGTH = 8_192;

@@ -33,6 +33,8 @@ export class Eligible {
   readonly #params: readonly number[];
   /** Where a tag or time filter can start from an index: ids that may pass. */
   readonly #narrow: { readonly sql: string; readonly params: readonly number[] } | null;
+  /** What `few` found, so that `count` need not ask again. */
+  #found: readonly number[] | null = null;
 
   constructor(connection: Connection, filter: EligibleFilter) {
     this.#connection = connection;
@@ -74,15 +76,17 @@ export class Eligible {
   }
 
   /** The ids that pass a tag or time filter when they are at most `limit`; null otherwise, or without such a filter. */
-  few(limit: number): number[] | null {
+  few(limit: number): readonly number[] | null {
     if (this.#narrow === null) return null;
     const { sql, params } = this.subquery();
     const ids = this.#connection.values<number>(`SELECT DISTINCT id FROM (${sql}) LIMIT ?`).all(...params, limit + 1);
-    return ids.length > limit ? null : ids;
+    this.#found = ids.length > limit ? null : ids;
+    return this.#found;
   }
 
   /** How many thoughts pass. Without a filter the hidden ones are subtracted instead of the rest being counted. */
   count(): number {
+    if (this.#found !== null) return this.#found.length;
     if (this.isOpen && this.#readsEveryScope()) {
       const row = this.#connection
         .sql<{ n: number }>(

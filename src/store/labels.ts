@@ -105,14 +105,6 @@ export class Labels {
     return publicId;
   }
 
-  /** All words of a type, oldest first. */
-  all(type: LabelType): { id: number; text: string }[] {
-    return this.#connection
-      .sql<{ id: number }>("SELECT id FROM label WHERE type = ? ORDER BY id")
-      .all(LABEL_TYPES.indexOf(type))
-      .map(({ id }) => ({ id, text: this.text(id) ?? "" }));
-  }
-
   /** What a rolled-back transaction interned must not be believed. */
   forgetCache(): void {
     this.#ids.clear();

@@ -111,14 +111,6 @@ export class Legs {
     return seq;
   }
 
-  /** All legs of a node, oldest first, ended ones included. */
-  of(nodeId: number): LegRow[] {
-    return this.#connection
-      .sql<{ id: number }>("SELECT id FROM leg WHERE node_id = ? ORDER BY id")
-      .all(nodeId)
-      .map(({ id }) => this.#row(id));
-  }
-
   /**
    * At most `limit` legs of a node with at most `parentLimit` parents each: standing ones before ended ones,
    * newer before older; of those, the oldest first.

@@ -123,12 +123,6 @@ export class Occurrences {
     return Number(lastInsertRowid);
   }
 
-  of(nodeId: number): OccurrenceRow[] {
-    return this.#connection
-      .sql<OccurrenceRow>(`SELECT ${COLUMNS} FROM occurrence o WHERE o.node_id = ? ORDER BY o.id`)
-      .all(nodeId);
-  }
-
   /** At most `limit` occurrences of a node: standing ones before ended ones, newer before older; the oldest first. */
   sample(nodeId: number, limit: number): OccurrenceRow[] {
     return this.#connection
@@ -142,15 +136,6 @@ export class Occurrences {
   /** Number of occurrences of a node, ended ones included. */
   count(nodeId: number): number {
     return this.#connection.values<number>("SELECT count(*) FROM occurrence WHERE node_id = ?").get(nodeId) ?? 0;
-  }
-
-  /** Standing occurrences of a source in order. */
-  inSource(sourceId: number): OccurrenceRow[] {
-    return this.#connection
-      .sql<OccurrenceRow>(
-        `SELECT ${COLUMNS} FROM occurrence o WHERE o.source_id = ? AND o.ended_seq IS NULL ORDER BY o.ordinal`,
-      )
-      .all(sourceId);
   }
 
   countInSource(sourceId: number): number {

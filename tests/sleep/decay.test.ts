@@ -111,7 +111,7 @@ describe("disuse", () => {
     const parent = await remember(brain, alone("parent"));
     const child = await remember(brain, { content: alone("child"), legs: [{ parents: [parent] }] });
     const childId = brain.store.thoughts.resolve(child);
-    const [leg] = brain.store.legs.of(childId);
+    const [leg] = brain.store.legs.sample(childId, 100, 100);
     brain.store.write(() => brain.store.legs.end(childId, [leg?.id ?? 0], "person", "test"));
     days(brain, 15);
     await sleep(brain);
