@@ -47,8 +47,8 @@ export function rebuildFullText(store: Store, onProgress: ProgressListener = () 
 
 async function rebuildVectors(store: Store, embedder: Embedder, onProgress: ProgressListener): Promise<number> {
   store.write(() => {
-    store.vectors.clear();
-    store.vectors.use(embedder.model);
+    store.models.clear();
+    store.models.use(embedder.model);
   });
   let done = 0;
   for (let after = 0; ; ) {

@@ -71,7 +71,7 @@ export async function rememberAll(
   const prepared = await prepareAll(store, embedder, inputs);
   return store.write(() => {
     options.beforehand?.();
-    if (prepared.some(({ vector }) => vector !== null)) store.vectors.use(embedder.model);
+    if (prepared.some(({ vector }) => vector !== null)) store.models.use(embedder.model);
     const results = prepared.map((thought) => applyThought(store, thought, options.actor));
     options.alongside?.(results);
     return results;

@@ -54,8 +54,8 @@ export async function search(
 ): Promise<SearchAnswer> {
   const started = performance.now();
   const k = checkQuery(query, options.k);
-  const hasVectors = store.read(() => store.vectors.active()) !== null;
-  if (hasVectors) store.vectors.use(embedder.model);
+  const hasVectors = store.read(() => store.models.active()) !== null;
+  if (hasVectors) store.models.use(embedder.model);
   const queryVector = hasVectors ? await embedder.embedQuery(query.slice(0, MAX_QUERY_LENGTH)) : null;
   return store.read(() => {
     const filter = resolveFilter(store, options);

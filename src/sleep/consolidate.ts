@@ -122,7 +122,7 @@ function fitsBehind(survivor: MergeNode, other: MergeNode, ask: MergeQuestions):
 export async function consolidate(context: PhaseContext): Promise<PhaseOutcome> {
   const tally: Tally = { planned: 0, applied: 0, released: 0, stopped: 0 };
   await releaseFallen(context, tally);
-  if (context.store.vectors.active() !== null && tally.stopped === 0) await mergeCopies(context, tally);
+  if (context.store.models.active() !== null && tally.stopped === 0) await mergeCopies(context, tally);
   const { planned, applied, released, stopped } = tally;
   return { planned, applied, details: { merged: applied - released, released, stopped } };
 }

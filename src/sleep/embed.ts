@@ -11,12 +11,12 @@ const BATCH = 256;
 /** @throws DormouseError `model_mismatch` when the embedder is not the brain's. */
 export async function embedMissing(context: PhaseContext): Promise<PhaseOutcome> {
   const { store, embedder, dryRun } = context;
-  if (store.vectors.active() === null) {
+  if (store.models.active() === null) {
     const thoughts = countThoughts(store.connection, 0, Number.MAX_SAFE_INTEGER);
     if (dryRun || thoughts === 0) return { planned: thoughts, applied: 0 };
-    context.commit(() => store.vectors.use(embedder.model));
+    context.commit(() => store.models.use(embedder.model));
   }
-  store.vectors.use(embedder.model);
+  store.models.use(embedder.model);
   let planned = 0;
   let applied = 0;
   let stopped = 0;

@@ -111,7 +111,7 @@ interface Round {
 
 export async function linkNeighbors(context: PhaseContext): Promise<PhaseOutcome> {
   const { store, config, dryRun } = context;
-  if (store.vectors.active() === null) return { planned: 0, applied: 0 };
+  if (store.models.active() === null) return { planned: 0, applied: 0 };
   const thresholds = readThresholds(store);
   const round = beginRound(context);
   let search: NeighborSearch | undefined;

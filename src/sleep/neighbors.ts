@@ -69,7 +69,7 @@ export function createCellSearch(store: Store, cells: number): NeighborSearch {
 }
 
 function loadRows(store: Store): Rows {
-  const model = store.vectors.active();
+  const model = store.models.active();
   if (model === null)
     return { ids: new Float64Array(), scopes: new Int32Array(), vectors: new Int8Array(), dimensions: 0 };
   const { dimensions } = model;

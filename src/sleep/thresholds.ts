@@ -88,7 +88,7 @@ export function planThresholds({ random, nearest }: CosineSample): Thresholds & 
 
 /** Calibrates a brain that never was, has another model by now, or has grown by a tenth. */
 export function calibrate({ store, config, dryRun, commit }: PhaseContext): PhaseOutcome {
-  const model = store.vectors.active();
+  const model = store.models.active();
   const vectors = model === null ? 0 : store.vectors.count();
   const known = store.operations.gauge(VECTORS_GAUGE);
   if (model === null || vectors < config.calibrationMinNodes) return { planned: 0, applied: 0 };

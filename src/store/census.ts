@@ -47,7 +47,7 @@ export function takeCensus(store: Store): Census {
           .all()
           .map(({ id, n }) => [store.labels.text(id) ?? "", n]),
       );
-    const active = store.vectors.active();
+    const active = store.models.active();
     const head = store.ledger.head();
     return {
       thoughts: thoughts("1"),

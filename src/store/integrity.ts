@@ -58,7 +58,7 @@ const CHECKS: readonly SqlCheck[] = [
     meaning: "the vector index hides, shows or filters a thought against its state",
     rebuildable: true,
     sql: (store) => {
-      const table = store.vectors.table();
+      const table = store.models.active()?.vecTable ?? null;
       return table === null
         ? null
         : `SELECT n.id FROM ${table} v JOIN node n ON n.id = v.node_id WHERE v.hidden <> (NOT ${unhidden("n")})
@@ -70,7 +70,7 @@ const CHECKS: readonly SqlCheck[] = [
     meaning: "the vector index holds a row of no thought",
     rebuildable: true,
     sql: (store) => {
-      const table = store.vectors.table();
+      const table = store.models.active()?.vecTable ?? null;
       return table === null
         ? null
         : `SELECT r.rowid AS id FROM ${table}_rowids r LEFT JOIN node n ON n.id = r.rowid AND n.role = 1

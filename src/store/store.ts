@@ -16,6 +16,7 @@ import { Leases } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
 import { Legs } from "./legs.ts";
 import { Links } from "./links.ts";
+import { EmbeddingModels } from "./models.ts";
 import { Occurrences } from "./occurrences.ts";
 import { Operations } from "./operations.ts";
 import { Reasons } from "./reasons.ts";
@@ -42,6 +43,8 @@ export class Store {
   readonly reasons: Reasons;
   readonly tombstones: Tombstones;
   readonly fullText: FullText;
+  readonly models: EmbeddingModels;
+  /** The active model's. */
   readonly vectors: Vectors;
   readonly operations: Operations;
   readonly leases: Leases;
@@ -65,10 +68,13 @@ export class Store {
     this.reasons = new Reasons(connection, this.contents);
     this.thoughts = new Thoughts({ ...this, now });
     this.tombstones = new Tombstones(connection, this.ledger, this.labels);
-    this.vectors = new Vectors(connection, now);
+    this.models = new EmbeddingModels(connection, now);
+    this.vectors = new Vectors(connection, () => this.models.required());
     this.operations = new Operations(connection, now);
     this.leases = new Leases(connection, now);
-    this.ledger.onMirroredChange((nodeId) => this.vectors.refresh(nodeId));
+    this.ledger.onMirroredChange((nodeId) => {
+      if (this.models.active() !== null) this.vectors.refresh(nodeId);
+    });
   }
 
   /**
@@ -123,7 +129,7 @@ export class Store {
     try {
       return this.connection.write(() => {
         this.ledger.forgetTail();
-        this.vectors.forgetCache();
+        this.models.forgetCache();
         const result = fn();
         this.fullText.flush();
         return result;
@@ -133,14 +139,14 @@ export class Store {
       this.labels.forgetCache();
       this.ledger.forgetTail();
       this.thoughts.forgetCache();
-      this.vectors.forgetCache();
+      this.models.forgetCache();
       throw error;
     }
   }
 
   /** One consistent snapshot. */
   read<T>(fn: () => T): T {
-    if (!this.connection.db.inTransaction) this.vectors.forgetCache();
+    if (!this.connection.db.inTransaction) this.models.forgetCache();
     return this.connection.read(fn);
   }
 

@@ -2,7 +2,6 @@
  * Vectors in sqlite-vec, one table per model: unit int8 rows with the metadata that filters before the
  * cut to k. A derived index; the visibility of each row mirrors its node.
  */
-import { DormouseError } from "../core/errors.ts";
 import { cosineFromL2, type EmbeddingModel } from "../core/ports.ts";
 import type { Connection } from "./connection.ts";
 import { readable, unhidden } from "./visibility.ts";
@@ -28,74 +27,33 @@ export interface VectorFilter {
   readonly eligible?: { readonly sql: string; readonly params: readonly (number | string)[] };
 }
 
-interface ModelRow {
+/** A model that has a vector table in this brain. */
+export interface ModelRow extends EmbeddingModel {
   readonly id: number;
-  readonly name: string;
-  readonly revision: string;
-  readonly dimensions: number;
   readonly vecTable: string;
 }
 
+/** Makes a table of unit int8 vectors with the metadata that filters before the cut to k. */
+export function createVectorTable(connection: Connection, table: string, dimensions: number): void {
+  connection.db.exec(
+    `CREATE VIRTUAL TABLE ${table} USING vec0(node_id INTEGER PRIMARY KEY, cell INTEGER PARTITION KEY,
+       scope INTEGER, kind INTEGER, domain INTEGER, hidden INTEGER,
+       embedding int8[${dimensions}] distance_metric=L2, chunk_size=${CHUNK_SIZE})`,
+  );
+}
+
+export function dropVectorTable(connection: Connection, table: string): void {
+  connection.db.exec(`DROP TABLE ${table}`);
+}
+
+/** The vectors of one model; `model` says which, asked anew at each use because the active one can change. */
 export class Vectors {
   readonly #connection: Connection;
-  readonly #now: () => number;
-  #active: ModelRow | null | undefined;
+  readonly #model: () => ModelRow;
 
-  constructor(connection: Connection, now: () => number) {
+  constructor(connection: Connection, model: () => ModelRow) {
     this.#connection = connection;
-    this.#now = now;
-  }
-
-  /** The model whose vectors this brain searches with, or null before the first. */
-  active(): ModelRow | null {
-    this.#active ??=
-      this.#connection
-        .sql<ModelRow>(
-          "SELECT id, name, revision, dimensions, vec_table AS vecTable FROM embedding_model WHERE active = 1",
-        )
-        .get() ?? null;
-    return this.#active;
-  }
-
-  /**
-   * Makes the model the active one of a brain that has none, or checks that it is the one.
-   * @throws DormouseError `model_mismatch`: vectors of two models are never mixed.
-   */
-  use(model: EmbeddingModel): void {
-    const active = this.active();
-    if (active === null) {
-      this.#connection.write(() => this.#register(model));
-      return;
-    }
-    if (active.name !== model.name || active.revision !== model.revision || active.dimensions !== model.dimensions) {
-      throw new DormouseError(
-        "model_mismatch",
-        `this brain's vectors were made by ${active.name} (${active.revision}), not by ${model.name} (${model.revision})`,
-        { hint: "`dormouse doctor --rebuild` makes all vectors again with the model in use." },
-      );
-    }
-  }
-
-  #register(model: EmbeddingModel): void {
-    if (!Number.isInteger(model.dimensions) || model.dimensions < 1)
-      throw new RangeError("dimensions must be positive");
-    const existing = this.#connection.sql("SELECT 1 FROM embedding_model WHERE active = 1").get();
-    if (existing === undefined) {
-      const { lastInsertRowid } = this.#connection
-        .sql(
-          `INSERT INTO embedding_model (name, revision, dimensions, distance, runtime, vec_table, active, created_at)
-           VALUES (?, ?, ?, 'l2', ?, 'pending', 1, ?)`,
-        )
-        .run(model.name, model.revision, model.dimensions, model.runtime, this.#now());
-      const table = `vectors_${lastInsertRowid}`;
-      this.#connection.sql("UPDATE embedding_model SET vec_table = ? WHERE id = ?").run(table, lastInsertRowid);
-      this.#connection.db.exec(
-        `CREATE VIRTUAL TABLE ${table} USING vec0(node_id INTEGER PRIMARY KEY, cell INTEGER PARTITION KEY,
-           scope INTEGER, kind INTEGER, domain INTEGER, hidden INTEGER,
-           embedding int8[${model.dimensions}] distance_metric=L2, chunk_size=${CHUNK_SIZE})`,
-      );
-    }
-    this.#active = undefined;
+    this.#model = model;
   }
 
   /** Stores the vector of a node, replacing an older one. */
@@ -116,11 +74,9 @@ export class Vectors {
 
   /** Mirrors the node's visibility, scope, kind and domain into its row, if it has one. */
   refresh(nodeId: number): void {
-    const active = this.active();
-    if (active === null) return;
     const node = this.#metadata(nodeId);
     this.#connection
-      .sql(`UPDATE ${active.vecTable} SET scope = ?, kind = ?, domain = ?, hidden = ? WHERE node_id = ?`)
+      .sql(`UPDATE ${this.#table()} SET scope = ?, kind = ?, domain = ?, hidden = ? WHERE node_id = ?`)
       .run(...node, BigInt(nodeId));
   }
 
@@ -191,25 +147,6 @@ export class Vectors {
     return this.#connection.sql<{ n: number }>(`SELECT count(*) AS n FROM ${this.#table()}_rowids`).get()?.n ?? 0;
   }
 
-  /** Drops all vectors and the model, so that the next `use` starts anew. */
-  clear(): void {
-    const active = this.active();
-    if (active === null) return;
-    this.#connection.db.exec(`DROP TABLE ${active.vecTable}`);
-    this.#connection.sql("DELETE FROM embedding_model WHERE id = ?").run(active.id);
-    this.#active = undefined;
-  }
-
-  /** Name of the active model's table, for integrity checks. */
-  table(): string | null {
-    return this.active()?.vecTable ?? null;
-  }
-
-  /** Another process may have made another model the active one: the store asks anew in each transaction. */
-  forgetCache(): void {
-    this.#active = undefined;
-  }
-
   /** Scope, kind, domain and hidden, in the form in which sqlite-vec takes them. */
   #metadata(nodeId: number): [bigint, bigint, bigint, bigint] {
     const node = this.#connection
@@ -222,9 +159,7 @@ export class Vectors {
   }
 
   #table(): string {
-    const active = this.active();
-    if (active === null) throw new DormouseError("model_missing", "this brain has no embedding model yet");
-    return active.vecTable;
+    return this.#model().vecTable;
   }
 }
 

@@ -30,7 +30,7 @@ async function busyBrain(): Promise<TestStore> {
     for (let back = 0; back < 6; back++) brain.store.operations.noteAccess([reader], today - back);
   });
   await brain.remember(alone("unembedded"));
-  const table = brain.store.vectors.table() ?? "";
+  const table = brain.store.models.active()?.vecTable ?? "";
   brain.store.connection.db.exec(`DELETE FROM ${table} WHERE node_id = (SELECT max(node_id) FROM ${table})`);
   return brain;
 }
@@ -124,10 +124,10 @@ describe("a dry run", () => {
   test("of a brain without a model registers none", async () => {
     const brain = createTestStore();
     await brain.remember(alone("one"));
-    brain.store.write(() => brain.store.vectors.clear());
+    brain.store.write(() => brain.store.models.clear());
     const report = await sleep(brain, { dryRun: true });
     expect(report.phases[0]).toMatchObject({ name: "embed", planned: 1 });
-    expect(brain.store.vectors.active()).toBeNull();
+    expect(brain.store.models.active()).toBeNull();
     brain.close();
   });
 });

@@ -43,7 +43,7 @@ async function makeBrain(path: string): Promise<number> {
     const reader = store.thoughts.resolve(results[1450]?.id ?? "");
     for (let back = 0; back < 9; back++) store.operations.noteAccess([reader], dayOf(clock.now()) - back);
   });
-  const table = store.vectors.table() ?? "";
+  const table = store.models.active()?.vecTable ?? "";
   store.connection.db.exec(`DELETE FROM ${table} WHERE node_id % 3 = 0`);
   checkpoint(store.connection);
   const now = clock.now();

@@ -139,7 +139,7 @@ describe("linking in a brain", () => {
     const brain = createTestStore();
     const [first, second] = await brain.remember(near("Lyon"), near("Oslo"), "a fox ran over the lake");
     const id = brain.store.thoughts.resolve(second?.id ?? "");
-    const table = brain.store.vectors.table() ?? "";
+    const table = brain.store.models.active()?.vecTable ?? "";
     brain.store.connection.db.prepare(`DELETE FROM ${table} WHERE node_id = ?`).run(BigInt(id));
     const report = await sleep(brain, { phases: ["link"] });
     expect(phase(report, "link")?.details).toMatchObject({ visited: 1 });

@@ -33,7 +33,7 @@ const force = (...statements: string[]) => {
   db.pragma("foreign_keys = ON");
 };
 
-const vectors = () => brain.store.vectors.table() ?? "";
+const vectors = () => brain.store.models.active()?.vecTable ?? "";
 
 describe("the integrity checks", () => {
   it("pass on a sound brain, and there are more than fifteen of them", () => {

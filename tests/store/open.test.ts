@@ -162,8 +162,8 @@ describe("opening a brain", () => {
     const other = { ...here.embedder, model: { ...here.embedder.model, name: "another" } };
     const there = createTestStore({ path });
     there.store.write(() => {
-      there.store.vectors.clear();
-      there.store.vectors.use(other.model);
+      there.store.models.clear();
+      there.store.models.use(other.model);
     });
     await expect(here.remember("still by the first model")).rejects.toMatchObject({ code: "model_mismatch" });
     here.close();

@@ -41,7 +41,7 @@ export function readSleepState(store: Store): SleepState {
        JOIN node a ON a.id = l.from_id JOIN node b ON b.id = l.to_id WHERE l.ended_seq IS NULL`,
       ({ a, b, type, weight }) => `${LINK_TYPES[type]} ${id(a)} ${id(b)} ${weight}`,
     ),
-    vectors: store.vectors.active() === null ? 0 : store.vectors.count(),
+    vectors: store.models.active() === null ? 0 : store.vectors.count(),
   };
 }
 
