@@ -1,16 +1,20 @@
 /**
  * Measures speed, growth, memory and size on generated brains, each beside a named baseline of the same run.
  *
- *   npm run bench [-- --only size|search|ingest|context|sleep] [--nodes N,N] [--json]
+ *   npm run bench [-- --only size|search|recall|ingest|context|sleep]… [--scale N,N] [--cache DIR] [--peer COMMAND] [--json]
+ *
+ * Without --scale a run takes about ten minutes. A brain of a million takes half an hour to make: --cache keeps
+ * it for the next run. --peer runs another memory beside search, through JSON lines (bench/searchers.ts).
  */
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { DormouseError } from "../src/core/errors.ts";
-import { type BrainShelf, createBrainShelf } from "./bench/brain-files.ts";
 import { benchContext } from "./bench/context-bench.ts";
 import type { BenchReport, Progress } from "./bench/figures.ts";
 import { benchIngest } from "./bench/ingest-bench.ts";
+import { benchRecall } from "./bench/recall-bench.ts";
 import { benchSearch } from "./bench/search-bench.ts";
+import { type BrainShelf, createBrainShelf } from "./bench/shelf.ts";
 import { benchSize } from "./bench/size-bench.ts";
 import { benchSleep } from "./bench/sleep-bench.ts";
 import { runScript } from "./run-script.ts";
@@ -18,30 +22,36 @@ import { formatTable } from "./text-table.ts";
 
 interface Bench {
   readonly name: string;
-  /** Thoughts, ascending, when --nodes does not say. */
+  /** Thoughts, ascending, when --scale does not say. */
   readonly sizes: readonly number[];
-  readonly run: (shelf: BrainShelf, sizes: readonly number[], onProgress: Progress) => Promise<BenchReport>;
+  readonly run: (
+    shelf: BrainShelf,
+    sizes: readonly number[],
+    onProgress: Progress,
+    peer: string | null,
+  ) => Promise<BenchReport>;
 }
 
 const BENCHES: readonly Bench[] = [
   // First: searching adds rows of what was read to the brain that it shares.
   { name: "size", sizes: [10_000], run: benchSize },
   { name: "search", sizes: [10_000, 100_000], run: benchSearch },
+  { name: "recall", sizes: [10_000, 100_000], run: benchRecall },
   { name: "ingest", sizes: [10_000], run: benchIngest },
-  { name: "context", sizes: [10_000], run: benchContext },
+  { name: "context", sizes: [10_000, 100_000], run: benchContext },
   { name: "sleep", sizes: [5_000, 10_000, 20_000], run: benchSleep },
 ];
 
 async function main(): Promise<void> {
-  const { benches, sizes, json } = readOptions(process.argv.slice(2));
+  const { benches, sizes, cache, peer, json } = readOptions(process.argv.slice(2));
   const onProgress: Progress = (text) => process.stderr.write(`${text}\n`);
-  const shelf = createBrainShelf(onProgress);
+  const shelf = createBrainShelf(onProgress, cache);
   const machine = describeMachine();
   const reports: BenchReport[] = [];
   try {
     if (!json) console.log(formatMachine(machine));
     for (const bench of benches) {
-      const report = await bench.run(shelf, sizes ?? bench.sizes, onProgress);
+      const report = await bench.run(shelf, sizes ?? bench.sizes, onProgress, peer);
       reports.push(report);
       if (!json) console.log(`\n${formatReport(report)}`);
     }
@@ -57,6 +67,9 @@ async function main(): Promise<void> {
 interface BenchOptions {
   readonly benches: readonly Bench[];
   readonly sizes: readonly number[] | null;
+  /** Folder that keeps brains for later runs. */
+  readonly cache: string | null;
+  readonly peer: string | null;
   readonly json: boolean;
 }
 
@@ -65,25 +78,31 @@ function readOptions(args: readonly string[]): BenchOptions {
     args: [...args],
     options: {
       only: { type: "string", multiple: true },
-      nodes: { type: "string" },
+      scale: { type: "string" },
+      cache: { type: "string" },
+      peer: { type: "string" },
       json: { type: "boolean", default: false },
     },
   });
   const names = BENCHES.map(({ name }) => name);
   const unknown = values.only?.find((name) => !names.includes(name));
   if (unknown !== undefined) throw usage(`--only takes one of ${names.join(", ")}`);
-  const sizes = values.nodes?.split(",").map(Number) ?? null;
+  const sizes = values.scale?.split(",").map(Number) ?? null;
   if (sizes?.some((size) => !Number.isInteger(size) || size < 1))
-    throw usage("--nodes takes whole numbers, as 5000,10000");
+    throw usage("--scale takes whole numbers, as 10000,100000");
   return {
     benches: BENCHES.filter(({ name }) => values.only === undefined || values.only.includes(name)),
     sizes: sizes?.sort((a, b) => a - b) ?? null,
+    cache: values.cache ?? null,
+    peer: values.peer ?? null,
     json: values.json,
   };
 }
 
 function usage(message: string): DormouseError {
-  return new DormouseError("usage", message, { hint: "npm run bench -- --only NAME --nodes N,N --json" });
+  return new DormouseError("usage", message, {
+    hint: "npm run bench -- --only NAME --scale N,N --cache DIR --peer COMMAND --json",
+  });
 }
 
 interface Machine {

@@ -7,8 +7,14 @@ const MAX_SWEEPS = 30;
 const CONVERGED = 1e-18;
 
 /**
- * Centres the kept rows on their mean and writes them in their `dimensions` strongest axes, scaled so that the
- * mean length is 1. Rows not kept become zero.
+ * The strongest axis of all tokens says how common a token is, not what it means, and is left out (Mu and Viswanath
+ * 2018, "All-but-the-top").
+ */
+const DROPPED_AXES = 1;
+
+/**
+ * Centres the kept rows on their mean and writes them in the `dimensions` axes after the strongest, scaled so that
+ * the mean length is 1. Rows not kept become zero.
  * @param rows row-major, n × width
  * @returns row-major, n × dimensions
  */
@@ -34,7 +40,7 @@ export function projectOnPrincipalAxes(
       }
     }
   }
-  const axes = findEigenvectors(covariance, width).slice(0, dimensions);
+  const axes = findEigenvectors(covariance, width).slice(DROPPED_AXES, DROPPED_AXES + dimensions);
   const projected = new Float64Array((rows.length / width) * dimensions);
   let lengths = 0;
   for (const id of kept) {

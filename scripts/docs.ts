@@ -26,7 +26,10 @@ Made by \`tsx scripts/docs.ts\` from the definitions in program.ts; do not edit.
 
 function renderReference(): string {
   const program = createProgram(() => {});
-  const sections = program.commands.map((command) => `## ${command.name()}\n\n${fence(helpOf(command))}`);
+  const sections = program.commands.flatMap((command) => [
+    `## ${command.name()}\n\n${fence(helpOf(command))}`,
+    ...command.commands.map((inner) => `### ${command.name()} ${inner.name()}\n\n${fence(helpOf(inner))}`),
+  ]);
   return [INTRODUCTION, `## dormouse\n\n${fence(helpOf(program))}`, ...sections, renderWords()].join("\n");
 }
 

@@ -2,12 +2,14 @@
  * Measures retrieval on public question sets through the real write and search paths.
  *
  *   npm run eval -- --data DIR [--only locomo|beam|lme|cranfield] [--scale 100K]… [--limit N]
- *                   [--after-sleep] [--bm25] [--cache DIR] [--json]
+ *                   [--after-sleep] [--bm25] [--cache DIR] [--model NAME --model-dir DIR] [--json]
  */
 import { parseArgs } from "node:util";
 import { DormouseError } from "../src/core/errors.ts";
 import type { Embedder } from "../src/core/ports.ts";
 import { createBuiltinEmbedder } from "../src/embed/builtin/builtin.ts";
+import { readModelFolder } from "../src/embed/transformer/model-folder.ts";
+import { createTransformerEmbedder } from "../src/embed/transformer/transformer.ts";
 import { createBaseline } from "./eval/baseline.ts";
 import { openEvalBrain } from "./eval/brains.ts";
 import { type Corpus, type EvalSet, sampleEvenly } from "./eval/corpus.ts";
@@ -28,12 +30,14 @@ interface EvalOptions {
   readonly afterSleep: boolean;
   readonly withBaseline: boolean;
   readonly cacheFolder: string | null;
+  /** Folder of a sentence model and what it is called; null: the built-in one. */
+  readonly model: { readonly directory: string; readonly name: string | undefined } | null;
   readonly json: boolean;
 }
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
-  const embedder = createBuiltinEmbedder();
+  const embedder = await createEmbedder(options);
   const reports: SetReport[] = [];
   const sets = discoverSets(options.data, {
     ...(options.only === undefined ? {} : { only: options.only }),
@@ -51,7 +55,7 @@ async function main(): Promise<void> {
     });
   }
   if (options.json) {
-    const { data: _folder, ...settings } = options;
+    const { data: _data, cacheFolder: _cache, model: _model, ...settings } = options;
     console.log(JSON.stringify({ model: embedder.model, settings, sets: reports }, null, 2));
   }
 }
@@ -67,6 +71,8 @@ function readOptions(args: readonly string[]): EvalOptions {
       "after-sleep": { type: "boolean", default: false },
       bm25: { type: "boolean", default: false },
       cache: { type: "string" },
+      model: { type: "string" },
+      "model-dir": { type: "string" },
       json: { type: "boolean", default: false },
     },
   });
@@ -76,6 +82,8 @@ function readOptions(args: readonly string[]): EvalOptions {
   const limit = values.limit === undefined ? Number.POSITIVE_INFINITY : Number(values.limit);
   if (values.limit !== undefined && !(Number.isInteger(limit) && limit > 0))
     throw usage("--limit takes a whole number");
+  const directory = values["model-dir"];
+  if (values.model !== undefined && directory === undefined) throw usage("--model needs --model-dir DIR");
   return {
     data: values.data,
     only,
@@ -84,12 +92,19 @@ function readOptions(args: readonly string[]): EvalOptions {
     afterSleep: values["after-sleep"],
     withBaseline: values.bm25,
     cacheFolder: values.cache ?? null,
+    model: directory === undefined ? null : { directory, name: values.model },
     json: values.json,
   };
 }
 
 function usage(message: string): DormouseError {
   return new DormouseError("usage", message, { hint: "npm run eval -- --data DIR [--only SET] [--json]" });
+}
+
+async function createEmbedder({ model }: EvalOptions): Promise<Embedder> {
+  if (model === null) return createBuiltinEmbedder();
+  const { directory, name } = model;
+  return createTransformerEmbedder(await readModelFolder(directory, name === undefined ? {} : { name }));
 }
 
 async function evaluateSet(set: EvalSet, embedder: Embedder, options: EvalOptions): Promise<SetReport | null> {

@@ -5,11 +5,11 @@
  */
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { BrainModels, type ListedModel, type ModelStatus, type UseModelOptions } from "./app/brain-models.ts";
 import { type Clock, dayOf, systemClock } from "./core/clock.ts";
 import { parseEventId } from "./core/ids.ts";
 import type { Embedder, ProgressListener } from "./core/ports.ts";
 import type { Actor, ExtractReport, RememberInput, RememberResult, SearchAnswer, SearchOptions } from "./core/types.ts";
-import { createBuiltinEmbedder } from "./embed/builtin/builtin.ts";
 import type { ExtractOptions } from "./extract/run.ts";
 import { forget, pin, revive, type StateChange, unpin } from "./recall/states.ts";
 import { type RebuildReport, rebuildDerived, rebuildFullText } from "./remember/rebuild.ts";
@@ -37,7 +37,9 @@ export type {
   Census,
   EventView,
   ExtractOptions,
+  ListedModel,
   ListFilter,
+  ModelStatus,
   PathStep,
   SleepOptions,
   SleepReport,
@@ -45,6 +47,7 @@ export type {
   StateChange,
   ThoughtDetail,
   ThoughtInspection,
+  UseModelOptions,
   WhyNode,
 };
 export { LISTABLE_STATES };
@@ -57,8 +60,12 @@ export interface BrainOptions {
   /** Who writes through this object; default a person. */
   readonly actor?: Actor;
   readonly clock?: Clock;
-  /** Default: the built-in one, loaded at first use. */
+  /** Default: that of the brain's model, loaded at first use. */
   readonly embedder?: Embedder;
+  /** Folder of the brain's model, or of models, when it is not the built-in one; default `DORMOUSE_MODEL_DIR`. */
+  readonly modelDirectory?: string;
+  /** Told what a person should know beside an answer, in a sentence without words of a memory. */
+  readonly onNotice?: (notice: string) => void;
 }
 
 export interface DoctorReport {
@@ -85,12 +92,16 @@ export function defaultBrainPath(environment: NodeJS.ProcessEnv = process.env): 
 export class Brain {
   readonly #store: Store;
   readonly #actor: Actor;
-  #embedder: Embedder | undefined;
+  readonly #models: BrainModels;
 
   private constructor(store: Store, options: BrainOptions) {
     this.#store = store;
     this.#actor = options.actor ?? "person";
-    this.#embedder = options.embedder;
+    this.#models = new BrainModels(store, {
+      given: options.embedder,
+      directory: options.modelDirectory ?? (process.env.DORMOUSE_MODEL_DIR || undefined),
+      onNotice: options.onNotice ?? (() => {}),
+    });
   }
 
   static open(options: BrainOptions = {}): Brain {
@@ -110,30 +121,32 @@ export class Brain {
 
   /** Remembers one thought; a refusal throws. */
   remember(input: RememberInput): Promise<RememberResult> {
-    return rememberOne(this.#store, this.#embed(), input, { actor: this.#actor });
+    return rememberOne(this.#store, this.#models.current, input, { actor: this.#actor });
   }
 
   /** Remembers many in one transaction; refusals are results. */
   rememberAll(inputs: readonly RememberInput[]): Promise<RememberResult[]> {
-    return rememberAll(this.#store, this.#embed(), inputs, { actor: this.#actor });
+    return rememberAll(this.#store, this.#models.current, inputs, { actor: this.#actor });
   }
 
   /** Reads transcripts, vaults and text files into the brain; only what is new is written. */
   async extract(paths: readonly string[], options: ExtractOptions = {}): Promise<ExtractReport> {
     const { runExtract } = await import("./extract/run.ts");
-    return runExtract(this.#store, this.#embed(), paths, options);
+    // A model that is missing is told before anything is read.
+    if (options.dryRun !== true) await this.#models.current();
+    return runExtract(this.#store, this.#models.current, paths, options);
   }
 
   /** Finds thoughts. What it returns counts as read today, noted after the answer is made. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchAnswer> {
-    const answer = await search(this.#store, this.#embed(), query, options);
+    const answer = await search(this.#store, this.#models.current, query, options);
     this.#noteAccess(answer.results.map(({ id }) => id));
     return answer;
   }
 
   /** A pack of evidence for an agent under a token budget. Never counts as an access. */
   context(hints: readonly string[] = [], options: ContextOptions = {}): Promise<ContextAnswer> {
-    return buildContext(this.#store, this.#embed(), hints, options);
+    return buildContext(this.#store, this.#models.current, hints, options);
   }
 
   /** Everything about one thought or source. */
@@ -175,7 +188,22 @@ export class Brain {
   /** Runs one cycle of sleep. */
   async sleep(options: SleepOptions = {}): Promise<SleepReport> {
     const { runSleep } = await import("./sleep/cycle.ts");
-    return runSleep(this.#store, this.#embed(), options);
+    return runSleep(this.#store, this.#models.current, options, this.#models.building);
+  }
+
+  /** The models this machine knows of, the built-in one first, and which of them the brain uses. */
+  listModels(): Promise<ListedModel[]> {
+    return this.#models.list();
+  }
+
+  /** The model whose vectors are searched, and how far another one is. */
+  modelStatus(): Promise<ModelStatus> {
+    return this.#models.status();
+  }
+
+  /** Makes the vectors again with another model and switches to it; what was stopped goes on when called again. */
+  useModel(name: string, options: UseModelOptions = {}): Promise<ModelStatus> {
+    return this.#models.use(name, options);
   }
 
   stats(): Census {
@@ -185,7 +213,9 @@ export class Brain {
   /** Checks every invariant; with `rebuild`, remakes the derived indexes first. */
   async doctor(options: { rebuild?: boolean; onProgress?: ProgressListener } = {}): Promise<DoctorReport> {
     const rebuilt =
-      options.rebuild === true ? await rebuildDerived(this.#store, this.#embed(), options.onProgress) : null;
+      options.rebuild === true
+        ? await rebuildDerived(this.#store, await this.#models.forRebuild(), options.onProgress)
+        : null;
     const checks = checkIntegrity(this.#store);
     return { healthy: checks.every(({ violations }) => violations === 0), checks, rebuilt };
   }
@@ -203,11 +233,6 @@ export class Brain {
 
   close(): void {
     this.#store.close();
-  }
-
-  #embed(): Embedder {
-    this.#embedder ??= createBuiltinEmbedder();
-    return this.#embedder;
   }
 
   #noteAccess(ids: readonly string[]): void {

@@ -9,7 +9,9 @@ export {
   type ExtractOptions,
   type LedgerQuery,
   LISTABLE_STATES,
+  type ListedModel,
   type ListFilter,
+  type ModelStatus,
   type PathStep,
   type SleepOptions,
   type SleepReport,
@@ -17,6 +19,7 @@ export {
   type StateChange,
   type ThoughtDetail,
   type ThoughtInspection,
+  type UseModelOptions,
   type WhyNode,
 } from "./app.ts";
 export { DormouseError, type ErrorCode } from "./core/errors.ts";

@@ -98,7 +98,7 @@ describe("the source tree", () => {
 
   it("keeps the biographical clock out of operational passes", () => {
     const readers = pathsWhere((file) => importsOf(file).includes("core/recency.ts"));
-    expect(readers).toContain("retrieve/search.ts");
+    expect(readers).toContain("retrieve/rank.ts");
     expect(readers.filter((path) => /^(?:sleep|recall|remember|store)\//.test(path))).toEqual([]);
     expect(pathsWhere((file) => file.layer === "sleep" && /referent/i.test(code(file)))).toEqual([]);
   });

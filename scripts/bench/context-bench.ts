@@ -3,11 +3,12 @@
  * that does nothing. The two take turns, so that a busy machine slows both.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { packagePath } from "../../src/core/package-path.ts";
 import { median, percentile } from "../statistics.ts";
-import { type BrainShelf, generateTurns } from "./brain-files.ts";
+import { generateTurns } from "./brain-files.ts";
 import type { BenchReport, Progress } from "./figures.ts";
+import type { BrainShelf } from "./shelf.ts";
 
 const RUNS = 21;
 const HINT_WORDS = 4;
@@ -50,6 +51,12 @@ export async function benchContext(
   };
 }
 
+/** What `dormouse` starts, as the package says. */
+function programPath(): string {
+  const { bin } = JSON.parse(readFileSync(packagePath("package.json"), "utf8")) as { bin: { dormouse: string } };
+  return packagePath(bin.dormouse);
+}
+
 /** Builds the bundle when the project can; says what is missing, or null. */
 function buildBundle(onProgress: Progress): string | null {
   const script = packagePath("scripts/build.mjs");
@@ -58,9 +65,7 @@ function buildBundle(onProgress: Progress): string | null {
     const { status, stderr } = spawnSync(process.execPath, [script], { cwd: packagePath("."), encoding: "utf8" });
     if (status !== 0) return `not measured: the build failed with ${status}: ${stderr.trim().split("\n")[0] ?? ""}`;
   }
-  return existsSync(packagePath("dist/cli.js"))
-    ? null
-    : "not measured: there is no dist/cli.js and nothing to build it";
+  return existsSync(programPath()) ? null : "not measured: there is no bundle and nothing to build it";
 }
 
 /** A few words of a text in the middle of the brain. */
@@ -76,7 +81,7 @@ function timeRuns(path: string, hint: string): { contextMs: number[]; bareMs: nu
   const contextMs: number[] = [];
   const bareMs: number[] = [];
   for (let run = 0; run <= RUNS; run++) {
-    const context = timeProcess([packagePath("dist/cli.js"), "context", hint, "--brain", path]);
+    const context = timeProcess([programPath(), "context", hint, "--brain", path]);
     const bare = timeProcess(["-e", "0"]);
     if (run === 0) continue;
     contextMs.push(context);

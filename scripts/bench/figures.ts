@@ -24,13 +24,13 @@ interface SizedValue {
 }
 
 /**
- * The factor by which the value grew for each doubling of the size since the entry before, such as "×2.10";
- * blank for the first. Linear growth is ×2.
+ * The factor by which the value grew for each `step`-fold of the size since the entry before, such as "×2.10";
+ * blank for the first. Linear growth is ×step.
  */
-export function formatGrowth(entries: readonly SizedValue[], index: number): string {
+export function formatGrowth(entries: readonly SizedValue[], index: number, step = 2): string {
   const before = entries[index - 1];
   const entry = entries[index];
   if (before === undefined || entry === undefined || before.value <= 0 || entry.nodes <= before.nodes) return "";
-  const doublings = Math.log2(entry.nodes / before.nodes);
-  return `×${((entry.value / before.value) ** (1 / doublings)).toFixed(2)}`;
+  const steps = Math.log(entry.nodes / before.nodes) / Math.log(step);
+  return `×${((entry.value / before.value) ** (1 / steps)).toFixed(2)}`;
 }

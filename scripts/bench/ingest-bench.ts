@@ -5,8 +5,9 @@
 import Database from "better-sqlite3";
 import { Brain } from "../../src/app.ts";
 import type { RememberInput } from "../../src/core/types.ts";
-import { BATCH, type BrainShelf, generateTurns } from "./brain-files.ts";
+import { BATCH, generateTurns } from "./brain-files.ts";
 import type { BenchReport, Progress } from "./figures.ts";
+import type { BrainShelf } from "./shelf.ts";
 
 const ONE_BY_ONE = 1_000;
 

@@ -1,171 +1,167 @@
 /**
- * Search latency by brain size, beside the plainest thing that could answer: a full scan of the vectors and
- * FTS5's own bm25, ten best each, not fused. Both take turns at every query, in one process.
+ * Search latency, file size and memory by brain size, beside a plain baseline and, when one is given, a peer.
+ * Every question goes to each of them in turn, so that a busy machine slows them alike.
  */
-import Database from "better-sqlite3";
-import * as sqliteVec from "sqlite-vec";
-import { Brain } from "../../src/app.ts";
-import { createBuiltinEmbedder } from "../../src/embed/builtin/builtin.ts";
-import { asIndexed } from "../../src/store/thoughts.ts";
+import { statSync } from "node:fs";
 import { percentile } from "../statistics.ts";
-import { type BrainShelf, createTimedEmbedder, generateTurns } from "./brain-files.ts";
+import { generateTurns } from "./brain-files.ts";
 import { type BenchReport, formatGrowth, type Progress } from "./figures.ts";
-import { createTextSource } from "./texts.ts";
+import { makeQuestions, QUESTION_SHAPES, type QuestionShape } from "./questions.ts";
+import type { AskedQuestion, SearchTimes } from "./searcher-process.ts";
+import { type Peer, type Searcher, startPeer, startSearcher } from "./searchers.ts";
+import type { BrainShelf } from "./shelf.ts";
 
-const QUERIES = 300;
-/** Queries before the first that counts: statements are compiled, pages read. */
-const WARM_UP = 20;
+const QUESTIONS = 300;
+/** Questions before the first that counts: statements are compiled, pages read. */
+const WARM_UP = 25;
 const K = 10;
-const QUERY_SEED = 7;
-const BASELINE_BATCH = 1_000;
+/** A peer is handed texts no longer than this, however many it took by then. */
+const PEER_FILL_MS = 180_000;
+const TENFOLD = 10;
+const MIB = 2 ** 20;
 
-/** Milliseconds of each query. */
-interface Times {
-  readonly excluded: number[];
-  readonly included: number[];
-  readonly noted: number[];
-  readonly baseline: number[];
+/** One searcher over one brain. */
+interface Measured {
+  readonly name: string;
+  readonly nodes: number;
+  readonly times: readonly { readonly shape: QuestionShape; readonly times: SearchTimes }[];
+  readonly fileBytes: number | null;
+  readonly peakBytes: number | null;
 }
 
-/** @throws DormouseError as Brain does. */
+/**
+ * @param peerCommand a command as `startPeer` takes it; null: no peer
+ * @throws Error when a searcher fails; DormouseError as Brain does.
+ */
 export async function benchSearch(
   shelf: BrainShelf,
   sizes: readonly number[],
   onProgress: Progress,
+  peerCommand: string | null = null,
 ): Promise<BenchReport> {
-  const measured: { nodes: number; times: Times }[] = [];
+  const measured: Measured[] = [];
+  const notes: string[] = [];
   for (const nodes of sizes) {
     const path = await shelf.brainOf(nodes);
-    onProgress(`making the baseline of ${nodes} texts`);
-    const baseline = await openBaseline(shelf.pathOf(`baseline-${nodes}.db`), nodes);
+    const baselinePath = await shelf.baselineOf(nodes);
+    const peer = peerCommand === null ? null : startPeer(peerCommand, K);
+    if (peer !== null) notes.push(await fillPeer(peer, nodes, onProgress));
     onProgress(`searching ${nodes} thoughts`);
-    measured.push({ nodes, times: await timeQueries(path, nodes, baseline) });
-    baseline.close();
+    const { entries, failures } = await measure(path, baselinePath, peer, nodes);
+    measured.push(...entries.filter(({ times }) => times.length > 0));
+    if (failures.length > 0) notes.push(`the peer failed at ${failures.length} questions: ${failures[0] ?? ""}`);
   }
-  const kinds = [
-    ["embedding excluded", "excluded"],
-    ["embedding included", "included"],
-    ["with access noted", "noted"],
-    ["baseline", "baseline"],
-  ] as const;
-  const rows = kinds.flatMap(([title, kind]) => {
-    const p95s = measured.map(({ nodes, times }) => ({ nodes, value: percentile(times[kind], 0.95) }));
-    return measured.map(({ nodes, times }, index) => [
-      title,
-      String(nodes),
-      percentile(times[kind], 0.5).toFixed(2),
-      percentile(times[kind], 0.95).toFixed(2),
-      formatGrowth(p95s, index),
-    ]);
-  });
   return {
     name: "search",
     title: `search, ${K} results, milliseconds`,
-    head: ["what", "thoughts", "p50", "p95", "p95 a doubling"],
-    rows,
+    head: ["what", "thoughts", "p50", "p95", "p95 a tenfold", "file MiB", "peak MiB"],
+    rows: formatRows(measured),
     notes: [
-      `${QUERIES} queries of words of the texts, after ${WARM_UP} to warm up`,
-      "with access noted: the whole call, with the durable note of what was read",
-      "baseline: full scan by sqlite-vec and FTS5 with its bm25, ten best of each, embedding excluded, nothing fused",
+      `${QUESTIONS} questions of ${QUESTION_SHAPES.length} shapes in turn, after ${WARM_UP} to warm up; each shape has its row`,
+      "with access noted: the whole call, with embedding and the durable note of what was read",
+      "baseline: full scan by sqlite-vec and FTS5 with its bm25, ten best of each, embedding excluded, nothing fused, no filter",
+      ...notes,
     ],
-    figures: measured.map(({ nodes, times }) => ({
+    figures: measured.map(({ name, nodes, times, fileBytes, peakBytes }) => ({
+      name,
       nodes,
-      ...Object.fromEntries(
-        kinds.map(([, kind]) => [
-          `${kind}Ms`,
-          { p50: percentile(times[kind], 0.5), p95: percentile(times[kind], 0.95) },
-        ]),
-      ),
+      fileBytes,
+      peakBytes,
+      excludingEmbeddingMs: spread(times.map((entry) => entry.times.excludingEmbeddingMs)),
+      withAccessMs: spread(times.map((entry) => entry.times.withAccessMs)),
+      shapes: Object.fromEntries(QUESTION_SHAPES.map((shape) => [shape, spread(ofShape(times, shape))])),
     })),
   };
 }
 
-async function timeQueries(path: string, nodes: number, baseline: Baseline): Promise<Times> {
-  const embedder = createTimedEmbedder();
-  const brain = Brain.open({ path, embedder });
-  const times: Times = { excluded: [], included: [], noted: [], baseline: [] };
-  try {
-    for (const [index, query] of makeQueries(nodes, QUERIES + WARM_UP).entries()) {
-      embedder.takeMs();
-      const started = performance.now();
-      const { tookMs } = await brain.search(query, { k: K });
-      const noted = performance.now() - started;
-      const embedding = embedder.takeMs();
-      const plain = baseline.search(query, await embedder.embedQuery(query));
-      if (index < WARM_UP) continue;
-      times.excluded.push(tookMs - embedding);
-      times.included.push(tookMs);
-      times.noted.push(noted);
-      times.baseline.push(plain);
+async function fillPeer(peer: Peer, nodes: number, onProgress: Progress): Promise<string> {
+  onProgress(`handing the peer up to ${nodes} texts`);
+  const { texts, ms } = await peer.fill(contents(nodes), PEER_FILL_MS);
+  return `the peer beside ${nodes} thoughts holds ${texts} of the texts, taken in ${(ms / 1000).toFixed(0)} s`;
+}
+
+function* contents(nodes: number): Generator<string> {
+  for (const { content } of generateTurns(nodes)) yield content;
+}
+
+async function measure(
+  path: string,
+  baselinePath: string,
+  peer: Searcher | null,
+  nodes: number,
+): Promise<{ entries: Measured[]; failures: string[] }> {
+  const searchers = [
+    { name: "dormouse", searcher: startSearcher({ kind: "brain", path }), file: path },
+    { name: "baseline", searcher: startSearcher({ kind: "baseline", path: baselinePath }), file: baselinePath },
+    ...(peer === null ? [] : [{ name: "peer", searcher: peer, file: null }]),
+  ];
+  const failures: string[] = [];
+  const timesOf = new Map(searchers.map(({ name }) => [name, [] as { shape: QuestionShape; times: SearchTimes }[]]));
+  for (const [index, { shape, query, filters }] of makeQuestions(path, QUESTIONS + WARM_UP).entries()) {
+    for (const { name, searcher } of searchers) {
+      const times = await askOnce(searcher, name, { query, filters }, failures);
+      if (times !== null && index >= WARM_UP) timesOf.get(name)?.push({ shape, times });
     }
-  } finally {
-    brain.close();
   }
-  return times;
+  const measured: Measured[] = [];
+  for (const { name, searcher, file } of searchers) {
+    const peakBytes = await searcher.end();
+    const fileBytes = file === null ? null : statSync(file).size;
+    measured.push({ name, nodes, times: timesOf.get(name) ?? [], fileBytes, peakBytes });
+  }
+  return { entries: measured, failures };
 }
 
-/** Queries about texts from all over the brain. */
-function makeQueries(nodes: number, count: number): string[] {
-  const stride = Math.max(1, Math.floor(nodes / count));
-  const texts: string[] = [];
-  let index = 0;
-  for (const { content } of generateTurns(nodes)) if (index++ % stride === 0) texts.push(content);
-  const { queryFor } = createTextSource(QUERY_SEED);
-  return Array.from({ length: count }, (_, at) => queryFor(texts[at % texts.length] ?? ""));
+/** A question that a peer fails at is counted against it and gives no time; one of ours ends the bench. */
+async function askOnce(
+  searcher: Searcher,
+  name: string,
+  question: AskedQuestion,
+  failures: string[],
+): Promise<SearchTimes | null> {
+  try {
+    return await searcher.ask(question);
+  } catch (error) {
+    if (name !== "peer") throw error;
+    failures.push(error instanceof Error ? error.message : String(error));
+    return null;
+  }
 }
 
-interface Baseline {
-  /** Milliseconds that both searches took. */
-  search(query: string, vector: Int8Array): number;
-  close(): void;
-}
-
-async function openBaseline(path: string, nodes: number): Promise<Baseline> {
-  const embedder = createBuiltinEmbedder();
-  const db = new Database(path);
-  sqliteVec.load(db);
-  db.pragma("journal_mode = WAL");
-  db.exec(`CREATE VIRTUAL TABLE words USING fts5(body);
-    CREATE VIRTUAL TABLE vectors USING vec0(id INTEGER PRIMARY KEY, embedding int8[${embedder.model.dimensions}])`);
-  const addWords = db.prepare("INSERT INTO words (rowid, body) VALUES (?, ?)");
-  const addVector = db.prepare("INSERT INTO vectors (id, embedding) VALUES (?, vec_int8(?))");
-  let texts: string[] = [];
-  let id = 0;
-  const flush = async () => {
-    const vectors = await embedder.embedPassages(texts);
-    const write = db.transaction(() => {
-      for (const [index, text] of texts.entries()) {
-        id++;
-        addWords.run(id, text);
-        addVector.run(BigInt(id), bytesOf(vectors[index] ?? new Int8Array(embedder.model.dimensions)));
-      }
+function formatRows(measured: readonly Measured[]): string[][] {
+  const names = [...new Set(measured.map(({ name }) => name))];
+  return names.flatMap((name) => {
+    const ofName = measured.filter((entry) => entry.name === name);
+    const lines: (readonly [string, (entry: Measured) => number[]])[] = [
+      [name, ({ times }) => times.map((entry) => entry.times.excludingEmbeddingMs)],
+      ...QUESTION_SHAPES.map((shape) => [`  ${shape}`, ({ times }: Measured) => ofShape(times, shape)] as const),
+      ["  with access noted", ({ times }) => times.map((entry) => entry.times.withAccessMs)],
+    ];
+    return lines.flatMap(([title, sampleOf], line) => {
+      const ofLine = ofName.filter((entry) => sampleOf(entry).length > 0);
+      const p95s = ofLine.map((entry) => ({ nodes: entry.nodes, value: percentile(sampleOf(entry), 0.95) }));
+      return ofLine.map((entry, index) => [
+        title,
+        String(entry.nodes),
+        percentile(sampleOf(entry), 0.5).toFixed(2),
+        percentile(sampleOf(entry), 0.95).toFixed(2),
+        formatGrowth(p95s, index, TENFOLD),
+        line === 0 ? formatMebibytes(entry.fileBytes) : "",
+        line === 0 ? formatMebibytes(entry.peakBytes) : "",
+      ]);
     });
-    write();
-    texts = [];
-  };
-  for (const { content, speaker } of generateTurns(nodes)) {
-    texts.push(asIndexed({ speaker: speaker ?? null, heading: null }, content));
-    if (texts.length === BASELINE_BATCH) await flush();
-  }
-  await flush();
-  const byWords = db.prepare(`SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ${K}`);
-  const byVector = db.prepare(`SELECT id FROM vectors WHERE embedding MATCH vec_int8(?) AND k = ${K}`);
-  return {
-    search(query, vector) {
-      const started = performance.now();
-      byWords.all(toPlainMatch(query));
-      byVector.all(bytesOf(vector));
-      return performance.now() - started;
-    },
-    close: () => db.close(),
-  };
+  });
 }
 
-/** Any of the words, each as a string of FTS5. */
-function toPlainMatch(query: string): string {
-  return [...new Set(query.match(/[a-z']+/gi) ?? [])].map((word) => `"${word}"`).join(" OR ");
+function ofShape(times: Measured["times"], wanted: QuestionShape): number[] {
+  return times.filter(({ shape }) => shape === wanted).map((entry) => entry.times.excludingEmbeddingMs);
 }
 
-function bytesOf(vector: Int8Array): Uint8Array {
-  return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+function spread(sample: readonly number[]): { readonly p50: number; readonly p95: number } | null {
+  if (sample.length === 0) return null;
+  return { p50: percentile(sample, 0.5), p95: percentile(sample, 0.95) };
+}
+
+function formatMebibytes(bytes: number | null): string {
+  return bytes === null ? "" : (bytes / MIB).toFixed(0);
 }

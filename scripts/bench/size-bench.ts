@@ -3,8 +3,9 @@
  * that nobody writes.
  */
 import Database from "better-sqlite3";
-import { type BrainShelf, generateTurns } from "./brain-files.ts";
+import { generateTurns } from "./brain-files.ts";
 import type { BenchReport, Progress } from "./figures.ts";
+import type { BrainShelf } from "./shelf.ts";
 
 /** Objects under this many bytes a thought are summed. */
 const SMALLEST_SHOWN = 20;

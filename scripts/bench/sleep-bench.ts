@@ -4,8 +4,8 @@
  */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { BrainShelf } from "./brain-files.ts";
 import { type BenchReport, formatGrowth, type Progress } from "./figures.ts";
+import type { BrainShelf } from "./shelf.ts";
 import type { SleepStep, SleepStepResult } from "./sleep-process.ts";
 
 const MIB = 1024 * 1024;

@@ -2,9 +2,9 @@
  * One step of the sleep bench in a process of its own: makes a brain, opens it, or lets it sleep, and tells
  * the parent how long that took and the most memory the process held.
  */
-import { readFileSync } from "node:fs";
 import { Brain } from "../../src/app.ts";
 import { fillBrain } from "./brain-files.ts";
+import { peakMemory } from "./memory.ts";
 
 export interface SleepStep {
   readonly kind: "fill" | "open" | "sleep";
@@ -41,15 +41,6 @@ async function sleepOnce(brain: Brain): Promise<SleepStepResult["phases"]> {
   const failed = phases.find(({ error }) => error !== undefined);
   if (failed !== undefined) throw new Error(`the phase ${failed.name} failed: ${failed.error?.message ?? ""}`);
   return phases.map(({ name, tookMs, details }) => ({ name, tookMs, stopped: (details?.stopped ?? 0) > 0 }));
-}
-
-/** Where the kernel tells it, the peak since this program started; a forked process inherits the other figure. */
-function peakMemory(): number {
-  if (process.platform === "linux") {
-    const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
-    if (kib !== undefined) return Number(kib) * 1024;
-  }
-  return process.resourceUsage().maxRSS * 1024;
 }
 
 await main();

@@ -1,6 +1,7 @@
 /**
  * Generated conversations for the benches: English function words and WordNet's lemmas drawn by Zipf's law,
- * lengths spread as those of chat turns, a topic for each session so that neighbours have words in common.
+ * names and numbers that occur once or twice, lengths spread as those of chat turns, a topic for each session
+ * so that neighbours have words in common, one journal that grows with the brain, kinds, tags and days.
  * The same seed gives the same texts on every machine. They mean nothing: no score is taken on them.
  */
 import { readFileSync } from "node:fs";
@@ -27,6 +28,22 @@ const FUNCTION_WORDS =
   "the to and of a in i that it is you for was on with my have this be but so we at not are they me about just what as like do if your or from when all had can would there will an been our out were up how more them some who their has he she could then than one no which also by did really get i'm it's that's";
 
 const SPEAKERS = ["Ada", "Boris", "Chiara", "Dmitri"];
+
+/** Share of words that are names, numbers and identifiers made up on the spot: the vocabulary never ends. */
+const INVENTED_SHARE = 0.02;
+/** One turn in so many is an entry of the journal, a single source that a tenth of the brain stands in. */
+export const JOURNAL_STEP = 10;
+/** One turn in so many is an insight; the rest of the kinds are spread thinly. */
+export const INSIGHT_STEP = 50;
+const OTHER_KINDS = ["decision", "commitment", "observation", "belief"];
+const OTHER_KIND_SHARE = 0.2;
+const TAG_SHARE = 0.2;
+const TAGS = 300;
+const DOMAINS = 12;
+/** Beginning of the first session and the time between two. */
+const FIRST_DAY_MS = Date.UTC(2008, 0, 1);
+const SESSION_GAP_MS = 3 * 3_600_000;
+const TURN_GAP_MS = 60_000;
 
 /** Uniform numbers in [0, 1) from a seed (xorshift, Marsaglia 2003). */
 export function createRandom(seed: number): () => number {
@@ -69,29 +86,47 @@ interface TextSource {
   next(): RememberInput;
   /** A query of two to six words of that text, and up to two words that are everywhere. */
   queryFor(text: string): string;
+  /** One to four words that are everywhere, function words left out. */
+  commonWords(): string;
 }
 
 /** @param seed the same seed gives the same conversation. */
 export function createTextSource(seed: number): TextSource {
   const words = loadWords();
   const sums = zipfSums(words.length);
+  const labelSums = { tag: zipfSums(TAGS), domain: zipfSums(DOMAINS) };
   const random = createRandom(seed);
-  const drawWord = () => words[drawIndex(sums, random())] ?? "";
+  const drawWord = () => (random() < INVENTED_SHARE ? invent(words, random) : (words[drawIndex(sums, random())] ?? ""));
+  const drawLabel = (type: "tag" | "domain") => `${type} ${drawIndex(labelSums[type], random()) + 1}`;
   const pick = (list: readonly string[]) => list[Math.floor(random() * list.length)] ?? "";
   let turns = 0;
   let topic: string[] = [];
+  let domain = "";
   return {
     next() {
-      if (turns % SESSION_TURNS === 0) topic = Array.from({ length: TOPIC_WORDS }, drawWord);
+      if (turns % SESSION_TURNS === 0) {
+        topic = Array.from({ length: TOPIC_WORDS }, drawWord);
+        domain = drawLabel("domain");
+      }
       const session = Math.floor(turns / SESSION_TURNS) + 1;
+      const at = FIRST_DAY_MS + session * SESSION_GAP_MS + (turns % SESSION_TURNS) * TURN_GAP_MS;
       turns++;
       const length = drawLength(random);
       const content = Array.from({ length }, () => (random() < TOPIC_SHARE ? pick(topic) : drawWord())).join(" ");
+      const isJournal = turns % JOURNAL_STEP === 0;
+      const kind = turns % INSIGHT_STEP === 1 ? "insight" : random() < OTHER_KIND_SHARE ? pick(OTHER_KINDS) : null;
+      const tags = random() < TAG_SHARE ? [...new Set([drawLabel("tag"), drawLabel("tag")])] : [];
       return {
         content,
-        speaker: SPEAKERS[turns % SPEAKERS.length] ?? "",
+        domain,
+        tags,
+        referent: { from: at, to: at },
+        ...(kind === null ? {} : { kind }),
+        ...(isJournal ? {} : { speaker: SPEAKERS[turns % SPEAKERS.length] ?? "" }),
         occurrence: {
-          source: { type: "session", key: `bench/${seed}/${session}`, name: `session ${session}`, trust: "trusted" },
+          source: isJournal
+            ? { type: "file", key: `bench/${seed}/journal`, name: "journal", trust: "trusted" }
+            : { type: "session", key: `bench/${seed}/${session}`, name: `session ${session}`, trust: "trusted" },
           recordKey: `${seed} ${turns}`,
         },
       };
@@ -102,7 +137,20 @@ export function createTextSource(seed: number): TextSource {
       const common = Array.from({ length: Math.floor(random() * 3) }, () => pick(words.slice(0, 200)));
       return [...from, ...common].join(" ");
     },
+    commonWords() {
+      const first = FUNCTION_WORDS.split(" ").length;
+      return Array.from({ length: 1 + Math.floor(random() * 4) }, () => pick(words.slice(first, first + 60))).join(" ");
+    },
   };
+}
+
+/** A name of two words, a number, or a word with a number. */
+function invent(words: readonly string[], random: () => number): string {
+  const word = () => words[Math.floor(random() * words.length)] ?? "";
+  const number = Math.floor(random() * 1_000_000);
+  const shape = random();
+  if (shape < 0.5) return `${word()}-${word()}`;
+  return shape < 0.75 ? String(number) : `${word()}${number}`;
 }
 
 function drawLength(random: () => number): number {

@@ -41,7 +41,7 @@ export function createBaseline(corpus: Corpus): (query: string, k: number) => Ra
   const averageLength = texts.reduce((sum, { length }) => sum + length, 0) / Math.max(1, texts.length);
   return (query, k) => {
     const scores = new Map<number, number>();
-    for (const term of analyseQuery(query)) {
+    for (const [term = ""] of analyseQuery(query)) {
       const posting = postings.get(term);
       if (posting === undefined) continue;
       const idf = Math.log(1 + (texts.length - posting.size + 0.5) / (posting.size + 0.5));

@@ -11,6 +11,8 @@ export interface Invocation {
   readonly output: Output;
   /** `--brain FILE`; undefined: DORMOUSE_BRAIN or the default place. */
   readonly brainPath: string | undefined;
+  /** `--model-dir DIR`; undefined: DORMOUSE_MODEL_DIR or what this machine remembers. */
+  readonly modelDirectory: string | undefined;
 }
 
 /** Exit status of a command: 0 worked, 1 failed. Usage errors are thrown and become 2. */
@@ -28,7 +30,9 @@ export async function withBrain<T>(
   const { Brain } = await import("../app.ts");
   const brain = Brain.open({
     ...(invocation.brainPath === undefined ? {} : { path: invocation.brainPath }),
+    ...(invocation.modelDirectory === undefined ? {} : { modelDirectory: invocation.modelDirectory }),
     ...(options.create === true ? { create: true } : {}),
+    onNotice: (notice) => invocation.output.note(notice),
   });
   try {
     return await run(brain);

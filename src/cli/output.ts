@@ -2,6 +2,7 @@
  * What the command line prints: one JSON value or compact text on stdout, progress and failures on stderr.
  * Control characters never reach a terminal raw, because a remembered page could carry escape sequences.
  */
+import { fstatSync, writeSync } from "node:fs";
 import { DormouseError } from "../core/errors.ts";
 import type { ProgressListener } from "../core/ports.ts";
 import { describeProgress } from "./progress.ts";
@@ -12,6 +13,7 @@ const MAX_WIDTH = 120;
 /** A command that ends sooner shows no progress. */
 const PROGRESS_AFTER_MS = 1_000;
 const PROGRESS_EVERY_MS = 150;
+const STDOUT = 1;
 const CLEAR_LINE = "\r\u001B[2K";
 
 /** How text may look on this stdout. */
@@ -27,20 +29,18 @@ export interface Style {
 /** The two streams of one command. */
 export class Output {
   readonly json: boolean;
-  readonly style: Style;
   readonly #startedAt = performance.now();
   #shownAt = 0;
   #isProgressShown = false;
 
   constructor(json: boolean) {
     this.json = json;
-    this.style = createStyle();
   }
 
   /** Prints the value as one line of JSON, or what `render` makes of it for a person. */
   print<T>(value: T, render: (value: T, style: Style) => string): void {
     this.clearProgress();
-    process.stdout.write(`${this.json ? JSON.stringify(value) : render(value, this.style)}\n`);
+    writeOut(`${this.json ? JSON.stringify(value) : render(value, createStyle())}\n`);
   }
 
   /** A line for a person beside the result; nothing in JSON mode. */
@@ -93,11 +93,34 @@ function describeFailure(error: unknown): { code: string; message: string; hint:
   };
 }
 
+/**
+ * Into a pipe or a file without Node's stream, whose loading takes a twentieth of a short command. What a full
+ * pipe does not take, and everything for a terminal, goes through the stream.
+ */
+function writeOut(text: string): void {
+  const bytes = Buffer.from(text);
+  let written = 0;
+  try {
+    while (isPlainOutput() && written < bytes.length) written += writeSync(STDOUT, bytes, written);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    // The reader has seen enough.
+    if (code === "EPIPE") process.exit(0);
+    if (code !== "EAGAIN") throw error;
+  }
+  if (written < bytes.length) process.stdout.write(bytes.subarray(written));
+}
+
+/** True when stdout is a pipe, a socket or a file. */
+function isPlainOutput(): boolean {
+  const stdout = fstatSync(STDOUT);
+  return stdout.isFIFO() || stdout.isFile() || stdout.isSocket();
+}
+
 function createStyle(): Style {
-  const { stdout, env } = process;
-  const isTerminal = stdout.isTTY === true;
-  const hasColor = isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
-  const width = isTerminal ? stdout.columns || DEFAULT_WIDTH : DEFAULT_WIDTH;
+  const isTerminal = !isPlainOutput() && process.stdout.isTTY === true;
+  const hasColor = isTerminal && !process.env.NO_COLOR && process.env.TERM !== "dumb";
+  const width = isTerminal ? process.stdout.columns || DEFAULT_WIDTH : DEFAULT_WIDTH;
   return {
     width: Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, width)),
     isTerminal,

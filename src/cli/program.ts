@@ -92,6 +92,7 @@ export function createProgram(report: Report): DormouseCommand {
   program
     .description("One person's memory for AI agents, in one file.")
     .option("--brain <file>", "the brain file (default: $DORMOUSE_BRAIN or ~/.dormouse/brain.db)")
+    .option("--model-dir <dir>", "folder of the brain's model (default: $DORMOUSE_MODEL_DIR or as remembered)")
     .option("--json", "print JSON")
     .option("-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
@@ -112,6 +113,7 @@ export function createProgram(report: Report): DormouseCommand {
   addInspectingCommands(program, report);
   addStateCommands(program, report);
   addCareCommands(program, report);
+  addModelCommands(program, report);
   return program;
 }
 
@@ -127,11 +129,14 @@ function readVersion(): string {
 }
 
 function invocationOf(command: Command): Invocation {
-  const { brain, json } = command.optsWithGlobals<{ brain?: string; json?: boolean }>();
+  const { brain, json, modelDir } = command.optsWithGlobals<{ brain?: string; json?: boolean; modelDir?: string }>();
   if (brain?.trim() === "") {
     throw new DormouseError("usage", "--brain names no file", { hint: "Leave it out for the default brain." });
   }
-  return { brainPath: brain, output: new Output(json === true) };
+  if (modelDir?.trim() === "") {
+    throw new DormouseError("usage", "--model-dir names no folder", { hint: "Leave it out for the remembered one." });
+  }
+  return { brainPath: brain, modelDirectory: modelDir, output: new Output(json === true) };
 }
 
 /** Appends a repeated option's value. */
@@ -317,6 +322,50 @@ function addStateCommands(program: DormouseCommand, report: Report): void {
     .action(async (id: string, _options: object, command: Command) => {
       const { runUnpin } = await import("./commands/unpin.ts");
       report(await runUnpin(invocationOf(command), id));
+    });
+}
+
+function addModelCommands(program: DormouseCommand, report: Report): void {
+  const model = program
+    .command("model")
+    .description("the embedding model: which there are, which is in use, change it")
+    .examples("dormouse model list", "dormouse model use e5-small-v2 --dir ~/models/e5-small-v2");
+  model
+    .command("list")
+    .description("models this machine knows of; the one in use is marked")
+    .examples("dormouse model list")
+    .action(async (_options: object, command: Command) => {
+      const { runModelList } = await import("./commands/model.ts");
+      report(await runModelList(invocationOf(command)));
+    });
+  model
+    .command("use")
+    .description("make the vectors again with a model and switch to it; goes on where it was stopped")
+    .argument(
+      "[name]",
+      "builtin, e5-small-v2, all-MiniLM-L6-v2, OWNER/NAME of the hub, or your own name for --dir",
+      "e5-small-v2",
+    )
+    .option("--dir <dir>", "folder with config.json, tokenizer.json and onnx/; remembered (default: fetched)")
+    .option("--query-prefix <text>", "put before questions (default: what the model's family wants)")
+    .option("--passage-prefix <text>", "put before stored texts")
+    .option("--background", "return at once; the old vectors serve until the new ones are there")
+    .examples(
+      "dormouse model use e5-small-v2",
+      "dormouse model use e5-small-v2 --background",
+      "dormouse model use builtin",
+    )
+    .action(async (name: string, options: object, command: Command) => {
+      const { runModelUse } = await import("./commands/model.ts");
+      report(await runModelUse(invocationOf(command), name, options));
+    });
+  model
+    .command("status")
+    .description("the model in use, and how far another one is")
+    .examples("dormouse model status --json")
+    .action(async (_options: object, command: Command) => {
+      const { runModelStatus } = await import("./commands/model.ts");
+      report(await runModelStatus(invocationOf(command)));
     });
 }
 

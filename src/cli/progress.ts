@@ -1,12 +1,12 @@
 /**
- * How far a long command is, in a few words for one line of a terminal. Only extraction counts bytes; all other
+ * How far a long command is, in a few words for one line of a terminal. Extraction and downloads count bytes; all other
  * stages count what they go through one by one.
  */
 import type { Progress } from "../core/ports.ts";
 
 const BYTES_PER_MB = 1_000_000;
 /** Stages whose `done` and `total` are bytes. */
-const BYTE_STAGES: ReadonlySet<string> = new Set(["extract"]);
+const BYTE_STAGES: ReadonlySet<string> = new Set(["extract", "download"]);
 
 /** "extract 26 % (1.0 of 4.0 MB)", or "link 26 % (12 of 46)", or without a total "link 12". */
 export function describeProgress({ stage, done, total }: Progress): string {

@@ -26,6 +26,18 @@ export interface Embedder {
   embedQuery(text: string): Promise<Int8Array>;
 }
 
+/**
+ * Gives the embedder of the model that a brain searches with, asked anew for each step of a long use-case since
+ * the model can change meanwhile. Null while nothing can be compared with the brain's vectors because they are
+ * being made again.
+ */
+export type EmbedderSource = Embedder | (() => Promise<Embedder | null>);
+
+/** What the source gives now. @throws DormouseError `model_missing` and others, as loading a model does */
+export async function currentEmbedder(source: EmbedderSource): Promise<Embedder | null> {
+  return typeof source === "function" ? source() : source;
+}
+
 /** Length of an int8 unit vector. */
 export const VECTOR_SCALE = 127;
 

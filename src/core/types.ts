@@ -184,6 +184,10 @@ export interface Explanation {
   readonly cosine: number | null;
   /** Recency factor as applied, in [0.84, 1]. */
   readonly recency: number;
+  /** The question names a time, and this happened then. */
+  readonly inTime: boolean;
+  /** The question names somebody, and this was said by them. */
+  readonly bySpeakerNamed: boolean;
   /** Neighbours that passed score on: id, how they are connected, share. */
   readonly paths: readonly { readonly from: string; readonly via: string; readonly share: number }[];
   /** Near-duplicates standing behind this result. */
@@ -195,6 +199,8 @@ export interface SearchAnswer {
   readonly results: readonly SearchResult[];
   readonly scanned: { readonly eligible: number; readonly scored: number; readonly exact: boolean };
   readonly tookMs: number;
+  /** What the answer lacks and why, for a person. */
+  readonly notice?: string;
 }
 
 /** What a face gets from `extract`. Paths in errors are the caller's own. */

@@ -3,7 +3,7 @@
  * is cut into chunks and becomes an input with its source, order and identity. A dry run ends here: it
  * looks up what would become of a text and writes nothing.
  */
-import type { Embedder } from "../core/ports.ts";
+import type { EmbedderSource } from "../core/ports.ts";
 import type { RememberInput, RememberResult } from "../core/types.ts";
 import { digestRecord, digestValue, rememberAll } from "../remember/remember.ts";
 import type { Store } from "../store/store.ts";
@@ -40,7 +40,7 @@ export interface BatchHooks {
 
 export class Intake {
   readonly #store: Store;
-  readonly #embedder: Embedder;
+  readonly #embedder: EmbedderSource;
   readonly #options: IntakeOptions;
   readonly #tally: Tally;
   readonly #scopeId: number;
@@ -48,7 +48,7 @@ export class Intake {
   readonly #met = new Set<string>();
 
   /** @throws DormouseError `unknown_scope` before anything is read. */
-  constructor(store: Store, embedder: Embedder, options: IntakeOptions, tally: Tally) {
+  constructor(store: Store, embedder: EmbedderSource, options: IntakeOptions, tally: Tally) {
     this.#store = store;
     this.#embedder = embedder;
     this.#options = options;

@@ -3,7 +3,7 @@
  * file that cannot be read, or is of a format without a reader, is reported by name and the rest goes on.
  */
 import { createHash } from "node:crypto";
-import type { Embedder, ProgressListener } from "../core/ports.ts";
+import type { EmbedderSource, ProgressListener } from "../core/ports.ts";
 import type { ExtractReport } from "../core/types.ts";
 import { Notes } from "../store/notes.ts";
 import type { Store } from "../store/store.ts";
@@ -51,7 +51,7 @@ const SUBAGENT_PATH = /(?:^|[\\/])(?:agent-[^\\/]+\.jsonl$|subagents[\\/])/;
  */
 export async function runExtract(
   store: Store,
-  embedder: Embedder,
+  embedder: EmbedderSource,
   paths: readonly string[],
   options: ExtractOptions = {},
 ): Promise<ExtractReport> {

@@ -5,6 +5,7 @@
 import type { Embedder, ProgressListener } from "../core/ports.ts";
 import type { Store } from "../store/store.ts";
 import { analyse } from "../text/analyse.ts";
+import { holdVectors } from "./reembed.ts";
 
 /** Nodes embedded or indexed at a time. */
 const BATCH = 256;
@@ -46,23 +47,32 @@ export function rebuildFullText(store: Store, onProgress: ProgressListener = () 
 }
 
 async function rebuildVectors(store: Store, embedder: Embedder, onProgress: ProgressListener): Promise<number> {
-  store.write(() => {
-    store.models.clear();
-    store.models.use(embedder.model);
-  });
-  let done = 0;
-  for (let after = 0; ; ) {
-    const ids = store.thoughts.idsAfter(after, BATCH);
-    if (ids.length === 0) return done;
-    const vectors = await embedder.embedPassages(ids.map((id) => store.thoughts.indexedText(id) ?? ""));
+  const lease = holdVectors(store);
+  try {
     store.write(() => {
-      for (const [index, id] of ids.entries()) {
-        const vector = vectors[index];
-        if (vector !== undefined) store.vectors.put(id, vector);
-      }
+      store.models.clear();
+      store.models.use(embedder.model);
     });
-    done += ids.length;
-    after = ids.at(-1) ?? after;
-    onProgress({ stage: "vectors", done, total: null });
+    let done = 0;
+    for (let after = 0; ; ) {
+      const ids = store.read(() => store.thoughts.idsAfter(after, BATCH));
+      if (ids.length === 0) return done;
+      const texts = store.read(() => ids.map((id) => store.thoughts.indexedText(id) ?? ""));
+      const vectors = await embedder.embedPassages(texts);
+      store.write(() => {
+        lease.keep();
+        store.models.use(embedder.model);
+        for (const [index, id] of ids.entries()) {
+          const vector = vectors[index];
+          // While the model worked, the thought may have been erased.
+          if (vector !== undefined && store.thoughts.idsAfter(id - 1, 1)[0] === id) store.vectors.put(id, vector);
+        }
+      });
+      done += ids.length;
+      after = ids.at(-1) ?? after;
+      onProgress({ stage: "vectors", done, total: null });
+    }
+  } finally {
+    lease.release();
   }
 }

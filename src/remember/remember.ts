@@ -4,7 +4,7 @@
  * Vectors are computed before that transaction opens.
  */
 import { DormouseError } from "../core/errors.ts";
-import type { Embedder } from "../core/ports.ts";
+import { currentEmbedder, type Embedder, type EmbedderSource } from "../core/ports.ts";
 import {
   type Actor,
   BASES,
@@ -64,15 +64,20 @@ interface Prepared {
  */
 export async function rememberAll(
   store: Store,
-  embedder: Embedder,
+  source: EmbedderSource,
   inputs: readonly RememberInput[],
   options: RememberOptions,
 ): Promise<RememberResult[]> {
+  const embedder = await currentEmbedder(source);
   const prepared = await prepareAll(store, embedder, inputs);
   return store.write(() => {
     options.beforehand?.();
-    if (prepared.some(({ vector }) => vector !== null)) store.models.use(embedder.model);
-    const results = prepared.map((thought) => applyThought(store, thought, options.actor));
+    // Another process may have changed the model meanwhile; sleep makes the vectors that are left out here.
+    const hasVectors = prepared.some(({ vector }) => vector !== null);
+    const isCurrent = hasVectors && embedder !== null && store.models.adopt(embedder.model);
+    const results = prepared.map((thought) =>
+      applyThought(store, isCurrent ? thought : { ...thought, vector: null }, options.actor),
+    );
     options.alongside?.(results);
     return results;
   });
@@ -84,11 +89,11 @@ export async function rememberAll(
  */
 export async function rememberOne(
   store: Store,
-  embedder: Embedder,
+  source: EmbedderSource,
   input: RememberInput,
   options: RememberOptions,
 ): Promise<RememberResult> {
-  const [result] = await rememberAll(store, embedder, [input], options);
+  const [result] = await rememberAll(store, source, [input], options);
   if (result === undefined) throw new RangeError("one input gives one result");
   if (result.status === "refused" && result.reason !== undefined) throw refusalError(result.reason, result.id);
   return result;
@@ -106,7 +111,11 @@ function refusalError(reason: RefusalReason, id: string | null): DormouseError {
   return new DormouseError(reason, message, { hint });
 }
 
-async function prepareAll(store: Store, embedder: Embedder, inputs: readonly RememberInput[]): Promise<Prepared[]> {
+async function prepareAll(
+  store: Store,
+  embedder: Embedder | null,
+  inputs: readonly RememberInput[],
+): Promise<Prepared[]> {
   const checked = inputs.map((input) => ({ ...checkInput(input), input }));
   const keyed = checked.map(({ input, content, normalised }) => ({
     input,
@@ -125,12 +134,19 @@ async function prepareAll(store: Store, embedder: Embedder, inputs: readonly Rem
       if (!wanted.has(key)) wanted.set(key, index);
     }
   });
-  const vectors = await embedder.embedPassages([...wanted.values()].map((index) => indexed[index] ?? ""));
+  const texts = [...wanted.values()].map((index) => indexed[index] ?? "");
+  const vectors = embedder === null || texts.length === 0 ? [] : await embedAll(store, embedder, texts);
   const vectorsByKey = new Map([...wanted.keys()].map((key, at) => [key, vectors[at] ?? null]));
   return keyed.map((thought, index) => {
-    const vector = vectorsByKey.get(thought.valueKey.toString("hex")) ?? null;
-    return { ...thought, vector, terms: vector === null ? [] : analyse(indexed[index] ?? "") };
+    const vector = vectorsByKey.get(thought.valueKey.toString("hex"));
+    return { ...thought, vector: vector ?? null, terms: vector === undefined ? [] : analyse(indexed[index] ?? "") };
   });
+}
+
+/** @throws DormouseError `model_mismatch` when the brain's vectors are another model's. */
+async function embedAll(store: Store, embedder: Embedder, texts: readonly string[]): Promise<Int8Array[]> {
+  if (store.read(() => store.models.active()) !== null) store.models.use(embedder.model);
+  return embedder.embedPassages(texts);
 }
 
 function indexedText(input: RememberInput, content: string): string {

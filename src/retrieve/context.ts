@@ -4,7 +4,7 @@
  */
 import { MS_PER_DAY } from "../core/clock.ts";
 import { DormouseError } from "../core/errors.ts";
-import type { Embedder } from "../core/ports.ts";
+import type { EmbedderSource } from "../core/ports.ts";
 import type { Store } from "../store/store.ts";
 import { isBlank } from "../text/normalise.ts";
 import { type Pack, type PackItem, pack } from "./pack.ts";
@@ -37,7 +37,7 @@ export interface ContextAnswer extends Pack {
 /** @throws DormouseError `usage` for a bad budget, and as `search` does. */
 export async function buildContext(
   store: Store,
-  embedder: Embedder,
+  embedder: EmbedderSource,
   hints: readonly string[],
   options: ContextOptions = {},
 ): Promise<ContextAnswer> {

@@ -3,12 +3,12 @@
  * still run; a cycle killed at any point loses nothing, and the next one goes on where it stood. A dry run
  * takes no lease and writes nothing.
  */
-import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { MS_PER_MINUTE } from "../core/clock.ts";
 import { DormouseError } from "../core/errors.ts";
-import type { Embedder, ProgressListener } from "../core/ports.ts";
+import type { Embedder, EmbedderSource, ProgressListener } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
+import type { HeldLease } from "../store/leases.ts";
 import type { Store } from "../store/store.ts";
 import { consolidate } from "./consolidate.ts";
 import { decayUnheld } from "./decay.ts";
@@ -25,6 +25,7 @@ import {
   type SleepConfig,
 } from "./phase.ts";
 import { promoteStanding } from "./promote.ts";
+import { shelveVectors } from "./shelve.ts";
 import { calibrate } from "./thresholds.ts";
 import { keepInOrder } from "./upkeep.ts";
 
@@ -42,6 +43,7 @@ const PHASES: Record<PhaseName, Phase> = {
   consolidate,
   promote: promoteStanding,
   decay: decayUnheld,
+  shelve: shelveVectors,
   upkeep: keepInOrder,
   metrics: writeMetrics,
 };
@@ -71,12 +73,17 @@ export interface SleepReport {
  * @throws DormouseError `lease_held` when another process is asleep on this brain, or took the lease over;
  * `usage` for a bad option. Failures of a phase are in its report instead.
  */
-export async function runSleep(store: Store, embedder: Embedder, options: SleepOptions = {}): Promise<SleepReport> {
+export async function runSleep(
+  store: Store,
+  embedder: EmbedderSource,
+  options: SleepOptions = {},
+  loadBuilding: () => Promise<Embedder | null> = async () => null,
+): Promise<SleepReport> {
   const started = performance.now();
   const wanted = wantedPhases(options);
-  const lease = options.dryRun === true ? null : takeLease(store);
+  const lease = options.dryRun === true ? null : store.leases.hold(LEASE, LEASE_MS);
   try {
-    const night = createNight(store, embedder, options, lease);
+    const night = createNight({ store, embedder, loadBuilding }, options, lease);
     for (const name of PHASE_NAMES) {
       if (wanted.has(name)) night.reports.push(await runPhase(name, night));
     }
@@ -102,39 +109,19 @@ function wantedPhases({ phases = PHASE_NAMES, maxMinutes }: SleepOptions): Reado
   return new Set(phases);
 }
 
-interface Lease {
-  /** Inside a transaction. @throws DormouseError `lease_held` when another process took the lease over. */
-  keep(): void;
-  release(): void;
-}
-
-function takeLease(store: Store): Lease {
-  const holder = randomUUID();
-  store.leases.acquire(LEASE, holder, LEASE_MS);
-  let renewedAt = store.now();
-  return {
-    keep: () => {
-      const isOld = Math.abs(store.now() - renewedAt) > LEASE_MS / 3;
-      if (isOld || store.leases.get(LEASE)?.holder !== holder) {
-        store.leases.renew(LEASE, holder, LEASE_MS);
-        renewedAt = store.now();
-      }
-    },
-    release: () => store.leases.release(LEASE, holder),
-  };
-}
+type Given = Pick<PhaseContext, "store" | "embedder" | "loadBuilding">;
 
 type Night = Omit<PhaseContext, "breathe" | "reports"> & {
   readonly reports: PhaseReport[];
   readonly onProgress: ProgressListener;
 };
 
-function createNight(store: Store, embedder: Embedder, options: SleepOptions, lease: Lease | null): Night {
+function createNight(given: Given, options: SleepOptions, lease: HeldLease | null): Night {
+  const { store } = given;
   const startedAt = store.now();
   const endsAt = startedAt + (options.maxMinutes ?? Number.POSITIVE_INFINITY) * MS_PER_MINUTE;
   return {
-    store,
-    embedder,
+    ...given,
     config: { ...DEFAULT_SLEEP_CONFIG, ...options.config },
     actor: options.actor ?? "sleep",
     dryRun: options.dryRun === true,
@@ -160,12 +147,30 @@ async function runPhase(name: PhaseName, night: Night): Promise<PhaseReport> {
     await setImmediate();
   };
   try {
-    const outcome = await PHASES[name]({ ...night, breathe });
+    const outcome = await PHASES[name]({ ...night, breathe, commit: commitUnderModel(name, night) });
     return { name, ...outcome, tookMs: elapsed(started) };
   } catch (error) {
     if (error instanceof DormouseError && error.code === "lease_held") throw error;
     return { name, planned: 0, applied: 0, tookMs: elapsed(started), error: describeError(error) };
   }
+}
+
+/**
+ * What a phase planned by one model's vectors must not be applied once another process has made another model
+ * the active one. The phase that embeds looks for itself.
+ */
+function commitUnderModel(name: PhaseName, { store, commit }: Night): Night["commit"] {
+  if (name === "embed") return commit;
+  const planned = store.read(() => store.models.active())?.id;
+  return (fn) =>
+    commit(() => {
+      if (store.models.active()?.id !== planned) {
+        throw new DormouseError("model_mismatch", "another embedding model was put in place during this sleep", {
+          hint: "The next sleep goes on with it.",
+        });
+      }
+      return fn();
+    });
 }
 
 /** Only our own messages are repeated: those of others may quote a memory. */

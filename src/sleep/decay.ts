@@ -5,6 +5,7 @@
  */
 import { MS_PER_DAY } from "../core/clock.ts";
 import { DECAY_REASONS, type DecayReason } from "../core/types.ts";
+import { LINK_CURSOR } from "../store/operations.ts";
 import {
   clearGoing,
   type DecayGates,
@@ -16,7 +17,6 @@ import {
   stillLeaving,
 } from "../store/sleep-decay.ts";
 import type { Store } from "../store/store.ts";
-import { LINK_CURSOR } from "./link.ts";
 import type { PhaseContext, PhaseOutcome, SleepConfig } from "./phase.ts";
 import { coreKindId } from "./promote.ts";
 

@@ -4,6 +4,7 @@
  * scopes, never to what is hidden, and not between neighbours in a conversation, which are joined already.
  */
 import type { NewLink } from "../store/links.ts";
+import { LINK_CURSOR } from "../store/operations.ts";
 import { countSimilar, countThoughts, highestThought, type ScopedNode, thoughtsInOrder } from "../store/sleep-links.ts";
 import type { Store } from "../store/store.ts";
 import type { Neighbor } from "../store/vectors.ts";
@@ -11,15 +12,13 @@ import { createCellSearch, createExactSearch, type NeighborSearch } from "./neig
 import type { PhaseContext, PhaseOutcome, SleepConfig } from "./phase.ts";
 import { readThresholds, type Thresholds, toWeight } from "./thresholds.ts";
 
-/** Id up to which every thought was visited; decay spares what lies above. */
-export const LINK_CURSOR = "sleep.link";
 /** Id up to which new thoughts were counted towards visits of old ones. */
-const SEEN_CURSOR = "sleep.link.seen";
+const SEEN_CURSOR = `${LINK_CURSOR}.seen`;
 /** Last old thought visited again, and how many such visits are due. */
-const REVISIT_CURSOR = "sleep.link.revisit";
-const REVISITS_DUE_CURSOR = "sleep.link.revisits_due";
+const REVISIT_CURSOR = `${LINK_CURSOR}.revisit`;
+const REVISITS_DUE_CURSOR = `${LINK_CURSOR}.revisits_due`;
 /** Cells that this arrival is searched by, 0 for exactly; kept so that an interrupted night goes on alike. */
-const CELLS_CURSOR = "sleep.link.cells";
+const CELLS_CURSOR = `${LINK_CURSOR}.cells`;
 
 /** Cells for the square root of the number of thoughts: measured best between few cells and small ones. */
 const CELLS_PER_ROOT = 1.5;

@@ -3,22 +3,22 @@
  * much sorts all vectors into cells once, in memory, and looks into the nearest cells only, so that a brain
  * twice the size costs less than three times the night. Neighbours are of the same scope and visible.
  */
-import { cosineFromL2, VECTOR_SCALE } from "../core/ports.ts";
+import { cosineFromL2 } from "../core/ports.ts";
 import { eachVector } from "../store/sleep-links.ts";
+import { Squares } from "../store/squares.ts";
 import type { Store } from "../store/store.ts";
 import type { Neighbor } from "../store/vectors.ts";
+import { CenterFinder, clusterVectors } from "./cluster.ts";
 
 /** Neighbours of one node, nearest first, ties by id; never itself. Empty without a vector or without words. */
 export type NeighborSearch = (nodeId: number, scopeId: number, k: number) => Neighbor[];
 
 /** Cells looked into for one node. */
-const PROBES = 8;
+const PROBES = 16;
 /** A cell this many times the average is cut, so that a heap of copies cannot make one look-up slow. */
 const OVERSIZE = 4;
-/** Dimensions summed before asking whether a vector is too far already. */
-const BLOCK = 32;
-/** Rounds of moving the cells' centres to the mean of what they hold. */
-const ROUNDS = 2;
+/** Vectors that a centre is fitted to. */
+const SAMPLE_PER_CELL = 16;
 
 export function createExactSearch(store: Store): NeighborSearch {
   return (nodeId, scopeId, k) => nearestExactly(store, nodeId, scopeId, k);
@@ -28,12 +28,12 @@ export function nearestExactly(store: Store, nodeId: number, scopeId: number, k:
   const vector = store.vectors.get(nodeId);
   if (vector === null || vector.every((value) => value === 0)) return [];
   return store.vectors
-    .nearest(vector, k + 1, { scopeIds: [scopeId] })
-    .filter((neighbor) => neighbor.nodeId !== nodeId)
+    .nearest(vector, k + 1, { scopeIds: [scopeId], exact: true })
+    .neighbors.filter((neighbor) => neighbor.nodeId !== nodeId)
     .slice(0, k);
 }
 
-/** All visible vectors in id order, side by side. */
+/** Visible vectors side by side. */
 interface Rows {
   readonly ids: Float64Array;
   readonly scopes: Int32Array;
@@ -41,33 +41,50 @@ interface Rows {
   readonly dimensions: number;
 }
 
+/** Rows sorted by cell, in id order within one. */
+interface CellRows extends Rows {
+  /** Centres of the cells, side by side. */
+  readonly centers: Int8Array;
+  /** Where each cell begins, and the end of the last. */
+  readonly starts: readonly number[];
+}
+
 /**
- * Sorts the visible vectors into about `cells` cells. Memory: the vectors, and about 20 bytes a node. The same
- * vectors give the same cells, whatever was looked up before.
+ * Sorts the visible vectors into about `cells` cells. Memory: twice the vectors while sorting, once afterwards, and
+ * about 30 bytes a node. The same vectors give the same cells, whatever was looked up before.
  */
 export function createCellSearch(store: Store, cells: number): NeighborSearch {
-  const rows = store.read(() => loadRows(store));
-  const count = rows.ids.length;
+  const loaded = store.read(() => loadRows(store));
+  const count = loaded.ids.length;
   if (count === 0) return () => [];
+  const rows = sortIntoCells(loaded, Math.max(1, Math.min(cells, count)));
   const places = new Map<number, number>();
   for (let row = 0; row < count; row++) places.set(rows.ids[row] as number, row);
-  const { centers, members } = sortIntoCells(rows, Math.max(1, Math.min(cells, count)));
+  const toCenters = new Squares(rows.dimensions);
+  toCenters.load(rows.centers);
+  const toRows = new Squares(rows.dimensions);
   return (nodeId, scopeId, k) => {
     const row = places.get(nodeId);
-    if (row === undefined || isZero(rows, row)) return [];
+    const vector = row === undefined ? null : vectorsOf(rows, row, row + 1);
+    if (vector === null || vector.every((value) => value === 0)) return [];
     const found: Place[] = [];
-    for (const cell of nearestCells(rows, row, centers)) {
-      for (const other of members[cell] ?? []) {
-        if (other !== row && rows.scopes[other] === scopeId) consider(found, k, rows, row, rows, other);
-      }
+    for (const cell of nearestCells(toCenters.from(vector))) {
+      const start = rows.starts[cell] as number;
+      toRows.load(vectorsOf(rows, start, rows.starts[cell + 1] as number));
+      toRows.from(vector).forEach((square, at) => {
+        const other = start + at;
+        if (other !== row && rows.scopes[other] === scopeId) consider(found, k, rows.ids[other] as number, square);
+      });
     }
-    return found.map(({ row: other, square }) => ({
-      nodeId: rows.ids[other] as number,
-      cosine: cosineFromL2(Math.sqrt(square)),
-    }));
+    return found.map(({ id, square }) => ({ nodeId: id, cosine: cosineFromL2(Math.sqrt(square)) }));
   };
 }
 
+function vectorsOf({ vectors, dimensions }: Rows, start: number, end: number): Int8Array {
+  return vectors.subarray(start * dimensions, end * dimensions);
+}
+
+/** In id order. */
 function loadRows(store: Store): Rows {
   const model = store.models.active();
   if (model === null)
@@ -92,137 +109,76 @@ function loadRows(store: Store): Rows {
   };
 }
 
-interface Cells {
-  readonly centers: Rows;
-  readonly members: readonly Int32Array[];
-}
-
-function sortIntoCells(rows: Rows, cells: number): Cells {
+function sortIntoCells(rows: Rows, wanted: number): CellRows {
   const count = rows.ids.length;
   const { dimensions } = rows;
-  const vectors = new Int8Array(cells * dimensions);
-  for (let cell = 0; cell < cells; cell++) {
-    const row = Math.floor((cell * count) / cells);
-    vectors.set(rows.vectors.subarray(row * dimensions, (row + 1) * dimensions), cell * dimensions);
-  }
-  const centers: Rows = { ids: new Float64Array(cells), scopes: new Int32Array(cells), vectors, dimensions };
-  // Centres settle on a sample; only the last pass places every row.
-  const sampleStep = Math.max(1, Math.floor(count / (cells * 16)));
-  for (let round = 0; round < ROUNDS; round++) moveCenters(rows, centers, sampleStep);
-  const assigned = new Int32Array(count);
-  for (let row = 0; row < count; row++) assigned[row] = nearestCell(rows, row, centers);
-  return cutOversized(centers, assigned, cells, count);
-}
-
-function moveCenters(rows: Rows, centers: Rows, step: number): void {
-  const { dimensions } = rows;
-  const cells = centers.ids.length;
-  const sums = new Float64Array(cells * dimensions);
-  for (let row = 0; row < rows.ids.length; row += step) {
-    const from = row * dimensions;
-    const to = nearestCell(rows, row, centers) * dimensions;
-    for (let at = 0; at < dimensions; at++) {
-      sums[to + at] = (sums[to + at] as number) + (rows.vectors[from + at] as number);
-    }
-  }
-  for (let cell = 0; cell < cells; cell++) {
-    const sum = sums.subarray(cell * dimensions, (cell + 1) * dimensions);
-    const length = Math.sqrt(sum.reduce((square, value) => square + value * value, 0));
-    if (length === 0) continue;
-    for (let at = 0; at < dimensions; at++) {
-      centers.vectors[cell * dimensions + at] = Math.round(((sum[at] as number) * VECTOR_SCALE) / length);
-    }
-  }
-}
-
-/** Members by cell; a cell that is too large becomes several with the same centre. */
-function cutOversized(centers: Rows, assigned: Int32Array, cells: number, count: number): Cells {
-  const sizes = new Int32Array(cells);
-  for (const cell of assigned) sizes[cell] = (sizes[cell] as number) + 1;
-  const members = Array.from(sizes, (size) => new Int32Array(size));
-  const filled = new Int32Array(cells);
-  assigned.forEach((cell, row) => {
-    const list = members[cell];
-    const at = filled[cell] as number;
-    if (list !== undefined) list[at] = row;
-    filled[cell] = at + 1;
-  });
-  const most = Math.max(1, Math.ceil((OVERSIZE * count) / cells));
-  const { dimensions } = centers;
+  const centers = clusterVectors(sampleOf(rows, wanted * SAMPLE_PER_CELL), dimensions, wanted);
+  const finder = new CenterFinder(centers, dimensions);
+  const members: number[][] = Array.from({ length: centers.length / dimensions }, () => []);
+  for (let row = 0; row < count; row++) members[finder.nearest(vectorsOf(rows, row, row + 1))]?.push(row);
+  const most = Math.max(1, Math.ceil((OVERSIZE * count) / members.length));
   const pieces = members.flatMap((list, cell) =>
     Array.from({ length: Math.ceil(list.length / most) }, (_, piece) => ({
       cell,
-      rows: list.subarray(piece * most, (piece + 1) * most),
+      rows: list.slice(piece * most, (piece + 1) * most),
     })),
   );
-  const vectors = new Int8Array(pieces.length * dimensions);
-  pieces.forEach(({ cell }, index) => {
-    vectors.set(centers.vectors.subarray(cell * dimensions, (cell + 1) * dimensions), index * dimensions);
-  });
-  return {
-    centers: { ids: new Float64Array(pieces.length), scopes: new Int32Array(pieces.length), vectors, dimensions },
-    members: pieces.map((piece) => piece.rows),
+  const sorted = {
+    ids: new Float64Array(count),
+    scopes: new Int32Array(count),
+    vectors: new Int8Array(count * dimensions),
+    centers: new Int8Array(pieces.length * dimensions),
+    starts: [0],
+    dimensions,
   };
-}
-
-function nearestCell(rows: Rows, row: number, centers: Rows): number {
-  let best = 0;
-  let nearest = Number.POSITIVE_INFINITY;
-  for (let cell = 0; cell < centers.ids.length; cell++) {
-    const square = squareBetween(rows, row, centers, cell, nearest);
-    if (square < nearest) {
-      nearest = square;
-      best = cell;
+  let place = 0;
+  pieces.forEach((piece, index) => {
+    sorted.centers.set(centers.subarray(piece.cell * dimensions, (piece.cell + 1) * dimensions), index * dimensions);
+    for (const row of piece.rows) {
+      sorted.ids[place] = rows.ids[row] as number;
+      sorted.scopes[place] = rows.scopes[row] as number;
+      sorted.vectors.set(vectorsOf(rows, row, row + 1), place * dimensions);
+      place += 1;
     }
-  }
-  return best;
+    sorted.starts.push(place);
+  });
+  return sorted;
 }
 
-function nearestCells(rows: Rows, row: number, centers: Rows): number[] {
+/** About `wanted` vectors from all over the rows, side by side. */
+function sampleOf(rows: Rows, wanted: number): Int8Array {
+  const count = rows.ids.length;
+  const { dimensions } = rows;
+  const step = Math.max(1, Math.floor(count / wanted));
+  const sample = new Int8Array(Math.ceil(count / step) * dimensions);
+  for (let row = 0; row < count; row += step) sample.set(vectorsOf(rows, row, row + 1), (row / step) * dimensions);
+  return sample;
+}
+
+function nearestCells(squares: Int32Array): number[] {
   const found: Place[] = [];
-  for (let cell = 0; cell < centers.ids.length; cell++) consider(found, PROBES, rows, row, centers, cell);
-  return found.map(({ row: cell }) => cell);
+  squares.forEach((square, cell) => {
+    consider(found, PROBES, cell, square);
+  });
+  return found.map(({ id }) => id);
 }
 
-/** A row and its squared L2 distance. */
+/** A node or a cell and its squared L2 distance. */
 interface Place {
-  readonly row: number;
+  readonly id: number;
   readonly square: number;
 }
 
-/** Puts a row into a short list of the nearest ones, if it is near enough: nearest first, ties by row. */
-function consider(found: Place[], k: number, rows: Rows, row: number, others: Rows, other: number): void {
+/** Puts one into a short list of the nearest, if it is near enough: nearest first, ties by id. */
+function consider(found: Place[], k: number, id: number, square: number): void {
   const last = found.length < k ? undefined : found[k - 1];
-  const square = squareBetween(rows, row, others, other, last?.square ?? Number.POSITIVE_INFINITY);
-  if (last !== undefined && !isNearer(square, other, last)) return;
+  if (last !== undefined && !isNearer(square, id, last)) return;
   let at = found.length;
-  while (at > 0 && isNearer(square, other, found[at - 1] as Place)) at -= 1;
-  found.splice(at, 0, { row: other, square });
+  while (at > 0 && isNearer(square, id, found[at - 1] as Place)) at -= 1;
+  found.splice(at, 0, { id, square });
   if (found.length > k) found.pop();
 }
 
-function isNearer(square: number, row: number, than: Place): boolean {
-  return square < than.square || (square === than.square && row < than.row);
-}
-
-function isZero({ vectors, dimensions }: Rows, row: number): boolean {
-  return vectors.subarray(row * dimensions, (row + 1) * dimensions).every((value) => value === 0);
-}
-
-/** Squared L2 distance of two rows, or any number above `limit` once it is seen to be farther. */
-function squareBetween(a: Rows, rowA: number, b: Rows, rowB: number, limit: number): number {
-  const { dimensions } = a;
-  const x = a.vectors;
-  const y = b.vectors;
-  const fromA = rowA * dimensions;
-  const fromB = rowB * dimensions;
-  let square = 0;
-  for (let start = 0; start < dimensions && square <= limit; start += BLOCK) {
-    const end = Math.min(dimensions, start + BLOCK);
-    for (let at = start; at < end; at++) {
-      const difference = (x[fromA + at] as number) - (y[fromB + at] as number);
-      square = (square + Math.imul(difference, difference)) | 0;
-    }
-  }
-  return square;
+function isNearer(square: number, id: number, than: Place): boolean {
+  return square < than.square || (square === than.square && id < than.id);
 }

@@ -2,7 +2,7 @@
  * The contract between the sleep cycle and its phases: what a phase is given, what it answers, and the numbers
  * that steer them all. A phase reads a snapshot, plans without writing, and applies its plan through `commit`.
  */
-import type { Embedder } from "../core/ports.ts";
+import type { Embedder, EmbedderSource } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
 import type { Store } from "../store/store.ts";
 
@@ -14,6 +14,7 @@ export const PHASE_NAMES = [
   "link",
   "promote",
   "decay",
+  "shelve",
   "upkeep",
   "metrics",
 ] as const;
@@ -68,6 +69,10 @@ export interface SleepConfig {
   readonly cascadeAgeDays: number;
   /** Thoughts that decay in one night, at most. */
   readonly decayPerNight: number;
+  /** Vectors from which on they are shelved into cells; below, a search reads them all. */
+  readonly shelveMinVectors: number;
+  /** Vectors that a cell should hold. */
+  readonly cellRows: number;
 }
 
 export const DEFAULT_SLEEP_CONFIG: SleepConfig = {
@@ -88,12 +93,17 @@ export const DEFAULT_SLEEP_CONFIG: SleepConfig = {
   decayAgeDays: 14,
   cascadeAgeDays: 30,
   decayPerNight: 50_000,
+  shelveMinVectors: 20_000,
+  cellRows: 160,
 };
 
 /** What a phase works with. */
 export interface PhaseContext {
   readonly store: Store;
-  readonly embedder: Embedder;
+  /** Of the brain's active model. */
+  readonly embedder: EmbedderSource;
+  /** Loads the embedder of the model that is being built, or that the active one's vectors are to be made again by. */
+  readonly loadBuilding: () => Promise<Embedder | null>;
   readonly config: SleepConfig;
   readonly actor: Actor;
   readonly dryRun: boolean;

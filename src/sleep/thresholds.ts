@@ -4,18 +4,11 @@
  * constant could bridge (two random texts: 0.1 to 0.8), so no other phase holds a cosine of its own.
  */
 import { VECTOR_SCALE } from "../core/ports.ts";
-import { DUPLICATE_GAUGE } from "../store/operations.ts";
+import { MODEL_GAUGES } from "../store/operations.ts";
 import { sampleThoughts } from "../store/sleep-links.ts";
 import type { Store } from "../store/store.ts";
 import { nearestExactly } from "./neighbors.ts";
 import type { PhaseContext, PhaseOutcome } from "./phase.ts";
-
-const MEAN_GAUGE = "random_cosine_mean";
-const P99_GAUGE = "random_cosine_p99";
-const LINK_GAUGE = "link_cosine";
-/** How many vectors the brain had, and which model, when it was calibrated last. */
-const VECTORS_GAUGE = "calibrated_vectors";
-const MODEL_GAUGE = "calibrated_model";
 
 /** A brain is calibrated again once it has grown by this factor. */
 const GROWTH = 1.1;
@@ -52,9 +45,9 @@ const DEFAULT_THRESHOLDS: Thresholds = { randomMean: 0, link: 0.9, duplicate: 0.
 
 /** The thresholds of the last calibration, else the defaults. */
 export function readThresholds(store: Store): Thresholds {
-  const randomMean = store.operations.gauge(MEAN_GAUGE);
-  const link = store.operations.gauge(LINK_GAUGE);
-  const duplicate = store.operations.gauge(DUPLICATE_GAUGE);
+  const randomMean = store.operations.gauge(MODEL_GAUGES.randomMean);
+  const link = store.operations.gauge(MODEL_GAUGES.link);
+  const duplicate = store.operations.gauge(MODEL_GAUGES.duplicate);
   if (randomMean === null || link === null || duplicate === null) return DEFAULT_THRESHOLDS;
   return { randomMean, link, duplicate, merge: 1 - MERGE_DISTANCE * (1 - randomMean) };
 }
@@ -90,9 +83,10 @@ export function planThresholds({ random, nearest }: CosineSample): Thresholds & 
 export function calibrate({ store, config, dryRun, commit }: PhaseContext): PhaseOutcome {
   const model = store.models.active();
   const vectors = model === null ? 0 : store.vectors.count();
-  const known = store.operations.gauge(VECTORS_GAUGE);
+  const known = store.operations.gauge(MODEL_GAUGES.vectors);
   if (model === null || vectors < config.calibrationMinNodes) return { planned: 0, applied: 0 };
-  const isCurrent = store.operations.gauge(MODEL_GAUGE) === model.id && known !== null && vectors < known * GROWTH;
+  const isCurrent =
+    store.operations.gauge(MODEL_GAUGES.model) === model.id && known !== null && vectors < known * GROWTH;
   if (isCurrent) return { planned: 0, applied: 0 };
   const sample = store.read(() => measureCosines(store, config.calibrationSample, vectors));
   if (sample.nearest.length < config.calibrationMinNodes / 2) return { planned: 0, applied: 0 };
@@ -100,12 +94,12 @@ export function calibrate({ store, config, dryRun, commit }: PhaseContext): Phas
   const thresholds = planThresholds(sample);
   commit(() => {
     for (const [name, value] of [
-      [MEAN_GAUGE, thresholds.randomMean],
-      [P99_GAUGE, thresholds.randomP99],
-      [LINK_GAUGE, thresholds.link],
-      [DUPLICATE_GAUGE, thresholds.duplicate],
-      [VECTORS_GAUGE, vectors],
-      [MODEL_GAUGE, model.id],
+      [MODEL_GAUGES.randomMean, thresholds.randomMean],
+      [MODEL_GAUGES.randomP99, thresholds.randomP99],
+      [MODEL_GAUGES.link, thresholds.link],
+      [MODEL_GAUGES.duplicate, thresholds.duplicate],
+      [MODEL_GAUGES.vectors, vectors],
+      [MODEL_GAUGES.model, model.id],
     ] as const) {
       store.operations.setGauge(name, value);
     }

@@ -1,5 +1,5 @@
 /**
- * Phase 7: leaves the file in order: full text made again when the analyser changed, its segments merged when
+ * Phase 8: leaves the file in order: full text made again when the analyser changed, its segments merged when
  * anything was written, the write-ahead log emptied. Decides nothing about memories.
  */
 import { rebuildFullText } from "../remember/rebuild.ts";

@@ -24,7 +24,13 @@ export interface Census {
   readonly legs: number;
   readonly links: number;
   readonly occurrences: number;
-  readonly vectors: { readonly model: string | null; readonly dimensions: number | null; readonly count: number };
+  readonly vectors: {
+    readonly model: string | null;
+    readonly dimensions: number | null;
+    readonly count: number;
+    /** The model that shall take its place, and how many vectors of it are made. */
+    readonly building: { readonly model: string; readonly done: number; readonly total: number } | null;
+  };
   readonly ledger: { readonly events: number; readonly head: string };
   readonly fileBytes: number;
 }
@@ -48,6 +54,7 @@ export function takeCensus(store: Store): Census {
           .map(({ id, n }) => [store.labels.text(id) ?? "", n]),
       );
     const active = store.models.active();
+    const building = store.models.building();
     const head = store.ledger.head();
     return {
       thoughts: thoughts("1"),
@@ -74,6 +81,7 @@ export function takeCensus(store: Store): Census {
         model: active?.name ?? null,
         dimensions: active?.dimensions ?? null,
         count: active === null ? 0 : store.vectors.count(),
+        building: building === null ? null : { model: building.name, ...store.models.buildProgress() },
       },
       ledger: { events: head.seq, head: head.chain.toString("hex") },
       fileBytes: statSync(store.connection.path).size,

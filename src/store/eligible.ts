@@ -10,6 +10,13 @@ import { visible } from "./visibility.ts";
 const BEGINNING = -9_000_000_000_000_000;
 const END = 9_000_000_000_000_000;
 
+/** Intervals longer than this stand in an index of their own, `occurrence_long`: 32 days. */
+const LONG_MS = 2_764_800_000;
+/** Index entries for one node that passes, at most, for the node to be looked for: ended and repeated ones count. */
+const ENTRIES_PER_NODE = 4;
+/** Most thoughts that are counted under a filter. */
+const MAX_COUNTED = 1_000;
+
 export interface EligibleFilter {
   readonly kindIds?: readonly number[];
   readonly domainIds?: readonly number[];
@@ -31,7 +38,7 @@ export class Eligible {
   readonly #connection: Connection;
   readonly #condition: string;
   readonly #params: readonly number[];
-  /** Where a tag or time filter can start from an index: ids that may pass. */
+  /** Where a filter can start from an index: ids that may pass. */
   readonly #narrow: { readonly sql: string; readonly params: readonly number[] } | null;
   /** What `few` found, so that `count` need not ask again. */
   #found: readonly number[] | null = null;
@@ -75,34 +82,41 @@ export class Eligible {
     };
   }
 
-  /** The ids that pass a tag or time filter when they are at most `limit`; null otherwise, or without such a filter. */
+  /** A condition that the node of this id passes, for a query that finds ids by itself. */
+  test(id: string): { readonly sql: string; readonly params: readonly number[] } {
+    return { sql: `EXISTS (SELECT 1 FROM node n WHERE n.id = ${id} AND ${this.#condition})`, params: this.#params };
+  }
+
+  /**
+   * The ids that pass a filter when they are at most `limit`; null otherwise, or without a filter. Whether the
+   * filter's index alone holds more is asked first, since that reads no node.
+   */
   few(limit: number): readonly number[] | null {
     if (this.#narrow === null) return null;
     const { sql, params } = this.subquery();
+    const entries = this.#connection
+      .values<number>(`SELECT count(*) FROM (SELECT 1 FROM (${this.#narrow.sql}) LIMIT ?)`)
+      .get(...this.#narrow.params, limit * ENTRIES_PER_NODE + 1);
+    if (entries === undefined || entries > limit * ENTRIES_PER_NODE) return null;
     const ids = this.#connection.values<number>(`SELECT DISTINCT id FROM (${sql}) LIMIT ?`).all(...params, limit + 1);
     this.#found = ids.length > limit ? null : ids;
     return this.#found;
   }
 
-  /** How many thoughts pass. Without a filter the hidden ones are subtracted instead of the rest being counted. */
+  /**
+   * How many thoughts pass, exactly without a filter (the hidden ones are subtracted instead of the rest being
+   * counted, once an event); with one, `MAX_COUNTED` stands for that many or more.
+   */
   count(): number {
     if (this.#found !== null) return this.#found.length;
-    if (this.isOpen && this.#readsEveryScope()) {
-      const row = this.#connection
-        .sql<{ n: number }>(
-          `SELECT coalesce((SELECT documents FROM full_text_state WHERE id = 1), 0) - (
-             SELECT count(DISTINCT id) FROM (
-               SELECT id FROM node WHERE decayed > 0 AND +role = 1
-               UNION ALL SELECT id FROM node WHERE merged_into IS NOT NULL AND +role = 1
-               UNION ALL SELECT id FROM node WHERE recalled_by IS NOT NULL AND +role = 1
-               UNION ALL SELECT id FROM node WHERE erased_by IS NOT NULL AND +role = 1
-               UNION ALL SELECT id FROM node WHERE belief > 0 AND belief IN (3, 4, 5) AND +role = 1)) AS n`,
-        )
-        .get();
-      return row?.n ?? 0;
-    }
+    if (this.isOpen && this.#readsEveryScope()) return countUnhidden(this.#connection);
     const { sql, params } = this.subquery();
-    return this.#connection.values<number>(`SELECT count(DISTINCT id) FROM (${sql})`).get(...params) ?? 0;
+    const bound = this.isOpen ? -1 : MAX_COUNTED;
+    return (
+      this.#connection
+        .values<number>(`SELECT count(*) FROM (SELECT DISTINCT id FROM (${sql}) LIMIT ?)`)
+        .get(...params, bound) ?? 0
+    );
   }
 
   #readsEveryScope(): boolean {
@@ -113,6 +127,21 @@ export class Eligible {
         )
         .get()?.all === 1
     );
+  }
+
+  /**
+   * Up to `limit` of the thoughts that pass, picked at random once and for all: in the order of their keyed digests,
+   * so that neither age nor the order of insertion decides.
+   */
+  sample(limit: number): number[] {
+    return this.#connection
+      .values<number>(
+        `SELECT n.id FROM temp.session_scope s CROSS JOIN node n ON n.id IN (
+           SELECT n.id FROM node n INDEXED BY node_by_value
+           WHERE n.scope_id = s.id AND n.value_key IS NOT NULL AND ${this.#condition} ORDER BY n.value_key LIMIT ?)
+         ORDER BY n.value_key LIMIT ?`,
+      )
+      .all(...this.#params, limit, limit);
   }
 
   /** Those of the ids that are eligible, with what scoring needs. */
@@ -133,18 +162,65 @@ export class Eligible {
   }
 }
 
-/** The rarest way in: a tag's nodes, else the occurrences of the interval. */
+/** What was counted last on a connection, and the chain value of the event it was counted after. */
+const countedBy = new WeakMap<Connection, { readonly chain: Buffer; readonly count: number }>();
+
+/**
+ * Indexed thoughts that nothing hides. Each query leaves out what an earlier one counted, so that no set of ids
+ * has to be kept; a state changes by an event only, so the sum holds until the next one.
+ */
+function countUnhidden(connection: Connection): number {
+  const chain = connection
+    .values<Buffer>(
+      "SELECT chain FROM event WHERE ledger_id = (SELECT id FROM ledger WHERE writing = 1) ORDER BY seq DESC LIMIT 1",
+    )
+    .get();
+  const known = countedBy.get(connection);
+  if (chain !== undefined && known?.chain.equals(chain)) return known.count;
+  const count =
+    connection
+      .values<number>(
+        `SELECT coalesce((SELECT documents FROM full_text_state WHERE id = 1), 0)
+           - (SELECT count(*) FROM node WHERE decayed > 0 AND role = 1)
+           - (SELECT count(*) FROM node WHERE merged_into IS NOT NULL AND +role = 1 AND decayed = 0)
+           - (SELECT count(*) FROM node WHERE recalled_by IS NOT NULL AND +role = 1 AND decayed = 0
+                AND merged_into IS NULL)
+           - (SELECT count(*) FROM node WHERE erased_by IS NOT NULL AND +role = 1 AND decayed = 0
+                AND merged_into IS NULL AND recalled_by IS NULL)
+           - (SELECT count(*) FROM node WHERE belief > 0 AND belief IN (3, 4, 5) AND +role = 1 AND decayed = 0
+                AND merged_into IS NULL AND recalled_by IS NULL AND erased_by IS NULL)`,
+      )
+      .get() ?? 0;
+  if (chain !== undefined) countedBy.set(connection, { chain, count });
+  return count;
+}
+
+/** The way in that is likely the rarest: a tag's nodes, the occurrences of the interval, those of domain or kind. */
 function narrowest(filter: EligibleFilter): { sql: string; params: readonly number[] } | null {
   const [tagId] = filter.tagIds ?? [];
   if (tagId !== undefined) {
     return { sql: "SELECT node_id AS id FROM node_tag WHERE label_id = ? AND ended_seq IS NULL", params: [tagId] };
   }
-  if (filter.when === undefined) return null;
+  if (filter.when === undefined) {
+    const marks = (ids: readonly number[]) => ids.map(() => "?").join(", ");
+    if (filter.domainIds !== undefined) {
+      const sql = `SELECT id FROM node INDEXED BY node_by_domain WHERE domain_id IN (${marks(filter.domainIds)})`;
+      return { sql, params: filter.domainIds };
+    }
+    if (filter.kindIds === undefined) return null;
+    const sql = `SELECT id FROM node INDEXED BY node_by_kind WHERE kind_id IN (${marks(filter.kindIds)})`;
+    return { sql, params: filter.kindIds };
+  }
   const { from, to } = filter.when;
+  const [begin, end] = [from ?? BEGINNING, to ?? END];
+  // Without the two indexes by name the planner walks every occurrence up to the end of the interval.
   return {
-    sql: `SELECT DISTINCT node_id AS id FROM occurrence INDEXED BY occurrence_by_time
+    sql: `SELECT node_id AS id FROM occurrence INDEXED BY occurrence_by_time
+          WHERE referent_kind > 0 AND ended_seq IS NULL AND referent_from BETWEEN ? AND ? AND referent_to >= ?
+          UNION ALL SELECT node_id FROM occurrence INDEXED BY occurrence_long
           WHERE referent_kind > 0 AND ended_seq IS NULL
-            AND (referent_from IS NULL OR referent_from <= ?) AND (referent_to IS NULL OR referent_to >= ?)`,
-    params: [to ?? END, from ?? BEGINNING],
+            AND (referent_from IS NULL OR referent_to IS NULL OR referent_to - referent_from > ${LONG_MS})
+            AND coalesce(referent_from, ${BEGINNING}) <= ? AND coalesce(referent_to, ${END}) >= ?`,
+    params: [Math.max(BEGINNING, begin - LONG_MS), end, begin, end, begin],
   };
 }

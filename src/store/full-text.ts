@@ -2,11 +2,33 @@
  * Full text over terms that our analyser made: a contentless FTS5 table finds candidates, a forward index
  * per node scores them with all terms and our own k1 and b. A derived index.
  */
-import { ANALYSER_VERSION, termHash, toIndexText, toMatchQuery } from "../text/analyse.ts";
+import {
+  ANALYSER_VERSION,
+  languageTerm,
+  type QueryWord,
+  termHash,
+  toIndexText,
+  toMatchQuery,
+} from "../text/analyse.ts";
+import { LANGUAGES, type Language } from "../text/detect-language.ts";
 import type { Connection } from "./connection.ts";
 
 /** Terms are added to the candidate query, rarest first, until their document frequencies sum to this. */
 const CANDIDATE_POSTINGS = 3_000;
+/** Which of the common terms, rarest first, are asked for together, one after another. */
+const CONJUNCTIONS: readonly (readonly number[])[] = [
+  [0, 1, 2, 3],
+  [0, 1, 2],
+  [0, 1],
+  [0, 2],
+  [1, 2],
+];
+/** Nodes with several common terms that are enough, and the newest that one such question reads. */
+const ENOUGH_TOGETHER = 200;
+const TOGETHER_POSTINGS = 1_000;
+/** Postings of a common term that a filter is tried on, newest first, and those that pass that are enough. */
+const POSTINGS_TESTED = 10_000;
+const PASSING_POSTINGS = 600;
 /** Bytes of one entry of the forward index: 32-bit term id, count up to 255. */
 const ENTRY_BYTES = 5;
 const MAX_COUNT = 255;
@@ -15,20 +37,30 @@ export interface QueryTerm {
   readonly term: string;
   readonly id: number;
   readonly documentCount: number;
-  /** BM25's inverse document frequency, never negative. */
+  /** Which word of the query it stands for, counted from the rarest. */
+  readonly word: number;
+  /** Texts that hold the word under any of its terms. */
+  readonly wordCount: number;
+  /** BM25's inverse document frequency of the word, never negative. */
   readonly idf: number;
 }
 
-/** Nodes that the postings name under the same terms, with the summed idf of these. */
+/** A word of the query as texts hold it. */
+interface HeldWord {
+  readonly terms: readonly string[];
+  readonly count: number;
+  readonly idf: number;
+}
+
+/** Nodes that the postings name under the same words, with the summed idf of these. */
 export interface CandidateGroup {
   readonly sum: number;
   readonly ids: readonly number[];
 }
 
-/** A subquery that selects node ids, with its parameters. */
-export interface IdQuery {
-  readonly sql: string;
-  readonly params: readonly number[];
+/** What the nodes of interest pass: an SQL condition on an id, with its parameters. */
+export interface IdTest {
+  test(id: string): { readonly sql: string; readonly params: readonly number[] };
 }
 
 export interface Totals {
@@ -97,45 +129,112 @@ export class FullText {
     return row !== undefined && row.analyser !== ANALYSER_VERSION;
   }
 
-  /** The query's terms with their frequencies, rarest first; terms that no text holds are left out. */
-  weigh(terms: readonly string[]): QueryTerm[] {
-    const { documents } = this.totals();
-    const select = this.#connection.sql<{ n: number }>(
-      "SELECT document_count AS n FROM term_frequency WHERE term_id = ?",
-    );
-    return terms
-      .map((term) => ({ term, id: termHash(term) }))
-      .map(({ term, id }) => ({ term, id, documentCount: select.get(id)?.n ?? 0 }))
-      .filter(({ documentCount }) => documentCount > 0)
-      .map((entry) => ({ ...entry, idf: inverseDocumentFrequency(documents, entry.documentCount) }))
-      .sort((a, b) => a.documentCount - b.documentCount || (a.term < b.term ? -1 : 1));
+  /** Languages that at least one indexed text is in, as the analyser detects them. */
+  languages(): Language[] {
+    return LANGUAGES.filter((language) => this.#documentCount(termHash(languageTerm(language))) > 0);
   }
 
   /**
-   * Nodes holding at least one of the rarest terms, in groups that hold the same ones, best group first. At
-   * least one term is followed; more until the postings read pass a bound, so that common words cost little.
-   * Of a term beyond the bound only the newest postings are read; with `within`, a subquery of ids, those
-   * outside it do not count.
+   * The query's terms with their frequencies, by word, rarest word first; terms that no text holds are left out.
+   * The alternatives of one word weigh the same, by the texts that hold any of them, so that a word does not count
+   * for more in a language that few texts are in.
    */
-  candidates(terms: readonly QueryTerm[], within: IdQuery | null): CandidateGroup[] {
-    const scores = new Map<number, number>();
+  weigh(words: readonly QueryWord[]): QueryTerm[] {
+    const { documents } = this.totals();
+    return words
+      .map((word) => this.#holdings(word))
+      .filter(({ terms }) => terms.length > 0)
+      .sort((a, b) => a.documentCount - b.documentCount || (a.name < b.name ? -1 : 1))
+      .flatMap(({ documentCount: wordCount, terms }, word) => {
+        const idf = inverseDocumentFrequency(documents, wordCount);
+        return terms.map((entry) => ({ ...entry, word, wordCount, idf }));
+      });
+  }
+
+  /** The alternatives of a word that texts hold, and how many texts hold one, counted once for each. */
+  #holdings(word: QueryWord) {
+    const terms = word
+      .map((term) => ({ term, id: termHash(term) }))
+      .map(({ term, id }) => ({ term, id, documentCount: this.#documentCount(id) }))
+      .filter(({ documentCount }) => documentCount > 0);
+    const documentCount = terms.reduce((sum, entry) => sum + entry.documentCount, 0);
+    return { terms, documentCount, name: terms[0]?.term ?? "" };
+  }
+
+  #documentCount(termId: number): number {
+    return (
+      this.#connection
+        .sql<{ n: number }>("SELECT document_count AS n FROM term_frequency WHERE term_id = ?")
+        .get(termId)?.n ?? 0
+    );
+  }
+
+  /**
+   * Nodes by the words they are known to hold, in groups that hold the same ones, best group first. A word stands
+   * for all its terms. Words are followed whole, rarest first, until the postings read pass a bound, so that common
+   * words cost little. What is beyond it is asked for together: nodes that hold several of the common words, from
+   * all of them to pairs, until there are enough. When every word is common the newest postings of the rarest are
+   * read as well. With `within`, those that fail its test do not count where a bound could cut.
+   */
+  candidates(terms: readonly QueryTerm[], within: IdTest | null): CandidateGroup[] {
+    const words = groupByWord(terms);
+    const sums = new Map<number, number>();
     let postings = 0;
-    for (const [index, { term, idf, documentCount }] of terms.entries()) {
-      if (index > 0 && postings + documentCount > CANDIDATE_POSTINGS) break;
-      postings += documentCount;
-      const inside = within === null || documentCount <= CANDIDATE_POSTINGS ? "" : ` AND rowid IN (${within.sql})`;
-      const ids = this.#connection
-        .values<number>(`SELECT rowid FROM full_text WHERE full_text MATCH ?${inside} ORDER BY rowid DESC LIMIT ?`)
-        .all(toMatchQuery([term]), ...(inside === "" ? [] : (within?.params ?? [])), CANDIDATE_POSTINGS);
-      for (const id of ids) scores.set(id, (scores.get(id) ?? 0) + idf);
+    let whole = 0;
+    for (const word of words) {
+      if (postings + word.count > CANDIDATE_POSTINGS) break;
+      for (const id of this.#postings([word], null, CANDIDATE_POSTINGS)) sums.set(id, (sums.get(id) ?? 0) + word.idf);
+      postings += word.count;
+      whole++;
+    }
+    const common = words.slice(whole);
+    for (const [id, places] of this.#commonTogether(common, within)) {
+      const sum = [...places].sort((a, b) => a - b).reduce((total, place) => total + (common[place]?.idf ?? 0), 0);
+      sums.set(id, (sums.get(id) ?? 0) + sum);
+    }
+    const [rarest] = common;
+    if (whole === 0 && rarest !== undefined) {
+      for (const id of this.#postings([rarest], within, CANDIDATE_POSTINGS)) {
+        if (!sums.has(id)) sums.set(id, rarest.idf);
+      }
     }
     const groups = new Map<number, number[]>();
-    for (const [id, sum] of scores) {
+    for (const [id, sum] of sums) {
       const group = groups.get(sum);
       if (group === undefined) groups.set(sum, [id]);
       else group.push(id);
     }
     return [...groups].sort(([a], [b]) => b - a).map(([sum, ids]) => ({ sum, ids }));
+  }
+
+  /** Nodes that hold several of the common words, with the places of those they are known to hold. */
+  #commonTogether(common: readonly HeldWord[], within: IdTest | null): Map<number, Set<number>> {
+    const held = new Map<number, Set<number>>();
+    for (const places of CONJUNCTIONS) {
+      if (held.size >= ENOUGH_TOGETHER) break;
+      const wanted = places.flatMap((place) => common[place] ?? []);
+      if (wanted.length < places.length) continue;
+      for (const id of this.#postings(wanted, within, TOGETHER_POSTINGS)) {
+        const known = held.get(id);
+        if (known === undefined) held.set(id, new Set(places));
+        else for (const place of places) known.add(place);
+      }
+    }
+    return held;
+  }
+
+  /**
+   * The newest nodes that hold all the words, each under any of its terms. Under a filter each posting is tested on
+   * its own: a list of ids would be as long as the filter is wide, and FTS5 starts anew for each id of such a list.
+   */
+  #postings(words: readonly HeldWord[], within: IdTest | null, limit: number): number[] {
+    const match = words.map(({ terms }) => `(${toMatchQuery(terms)})`).join(" AND ");
+    const newest = "SELECT rowid FROM full_text WHERE full_text MATCH ? ORDER BY rowid DESC LIMIT ?";
+    if (within === null) return this.#connection.values<number>(newest).all(match, limit);
+    const { sql, params } = within.test("posting.rowid");
+    return this.#connection
+      .values<number>(`SELECT posting.rowid FROM (${newest}) posting WHERE ${sql} LIMIT ?`)
+      .all(match, POSTINGS_TESTED, ...params, Math.min(limit, PASSING_POSTINGS));
   }
 
   /**
@@ -149,7 +248,8 @@ export class FullText {
         "SELECT f.node_id, f.terms FROM json_each(?) wanted CROSS JOIN forward_index f ON f.node_id = wanted.value",
       )
       .all(JSON.stringify(nodeIds));
-    for (const [id, packed] of rows) found.set(id, readCounts(packed, terms));
+    const byId = terms.map(({ id }, column) => ({ id, column })).sort((a, b) => a.id - b.id);
+    for (const [id, packed] of rows) found.set(id, readCounts(packed, byId));
     return found;
   }
 
@@ -181,6 +281,17 @@ function inverseDocumentFrequency(documents: number, documentCount: number): num
   return Math.log(1 + Math.max(0, documents - documentCount + 0.5) / (documentCount + 0.5));
 }
 
+/** Terms of one word stand next to each other, as `weigh` gives them. */
+function groupByWord(terms: readonly QueryTerm[]): HeldWord[] {
+  const words = new Map<number, { terms: string[]; count: number; idf: number }>();
+  for (const { term, word, wordCount, idf } of terms) {
+    const known = words.get(word);
+    if (known === undefined) words.set(word, { terms: [term], count: wordCount, idf });
+    else known.terms.push(term);
+  }
+  return [...words.values()];
+}
+
 function countTerms(terms: readonly string[]): Map<number, number> {
   const counts = new Map<number, number>();
   for (const term of terms) {
@@ -201,24 +312,20 @@ function packCounts(counts: ReadonlyMap<number, number>): Buffer {
   return packed;
 }
 
-/** Binary search of each term in the packed, ascending entries. */
-function readCounts(packed: Buffer, terms: readonly QueryTerm[]): Uint8Array {
-  const counts = new Uint8Array(terms.length);
-  const last = packed.length / ENTRY_BYTES - 1;
-  terms.forEach(({ id }, column) => {
-    let low = 0;
-    let high = last;
-    while (low <= high) {
-      const middle = (low + high) >>> 1;
-      const at = middle * ENTRY_BYTES;
-      const value = packed.readUInt32LE(at);
-      if (value === id) {
-        counts[column] = packed[at + 4] ?? 0;
-        return;
-      }
-      if (value < id) low = middle + 1;
-      else high = middle - 1;
+/** Walks the packed entries and the terms together, both ascending by id. `byId`: terms with their columns. */
+function readCounts(packed: Buffer, byId: readonly { readonly id: number; readonly column: number }[]): Uint8Array {
+  const counts = new Uint8Array(byId.length);
+  let next = 0;
+  for (let at = 0; at < packed.length && next < byId.length; at += ENTRY_BYTES) {
+    // Without readUInt32LE, whose checks cost as much as everything else here.
+    const high = packed[at + 3] as number;
+    const id =
+      high * 0x1000000 +
+      (((packed[at + 2] as number) << 16) | ((packed[at + 1] as number) << 8) | (packed[at] as number));
+    while (next < byId.length && (byId[next] as { id: number }).id < id) next++;
+    for (; next < byId.length && (byId[next] as { id: number }).id === id; next++) {
+      counts[(byId[next] as { column: number }).column] = packed[at + 4] as number;
     }
-  });
+  }
   return counts;
 }

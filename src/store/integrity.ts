@@ -57,25 +57,46 @@ const CHECKS: readonly SqlCheck[] = [
     name: "vector_row_differs",
     meaning: "the vector index hides, shows or filters a thought against its state",
     rebuildable: true,
-    sql: (store) => {
-      const table = store.models.active()?.vecTable ?? null;
-      return table === null
-        ? null
-        : `SELECT n.id FROM ${table} v JOIN node n ON n.id = v.node_id WHERE v.hidden <> (NOT ${unhidden("n")})
-             OR v.kind <> n.kind_id OR v.scope <> n.scope_id OR v.domain <> coalesce(n.domain_id, 0)`;
-    },
+    sql: (store) =>
+      overVectorTables(
+        store,
+        (table) =>
+          `SELECT n.id FROM ${table} v JOIN node n ON n.id = v.node_id WHERE v.hidden <> (NOT ${unhidden("n")})
+             OR v.kind <> n.kind_id OR v.scope <> n.scope_id OR v.domain <> coalesce(n.domain_id, 0)`,
+      ),
   },
   {
     name: "vector_row_stray",
     meaning: "the vector index holds a row of no thought",
     rebuildable: true,
-    sql: (store) => {
-      const table = store.models.active()?.vecTable ?? null;
-      return table === null
-        ? null
-        : `SELECT r.rowid AS id FROM ${table}_rowids r LEFT JOIN node n ON n.id = r.rowid AND n.role = 1
-             AND n.erased_by IS NULL WHERE n.id IS NULL`;
-    },
+    sql: (store) =>
+      overVectorTables(
+        store,
+        (table) =>
+          `SELECT r.rowid AS id FROM ${table}_rowids r LEFT JOIN node n ON n.id = r.rowid AND n.role = 1
+             AND n.erased_by IS NULL WHERE n.id IS NULL`,
+      ),
+  },
+  {
+    name: "vector_row_in_no_cell",
+    meaning: "a vector stands in a cell that no search looks into",
+    rebuildable: true,
+    sql: (store) =>
+      overVectorTables(
+        store,
+        (table) =>
+          `SELECT r.rowid AS id FROM ${table}_rowids r JOIN ${table}_chunks c ON c.chunk_id = r.chunk_id
+           WHERE c.partition00 <> 0 AND NOT EXISTS (SELECT 1 FROM vector_cell v JOIN embedding_model m
+             ON m.id = v.model_id WHERE v.id = c.partition00 AND m.vec_table = '${table}')`,
+      ),
+  },
+  {
+    name: "vector_cell_misshapen",
+    meaning: "the centre of a cell of vectors is not a vector of its model",
+    rebuildable: true,
+    sql: () =>
+      `SELECT NULL AS id FROM vector_cell v JOIN embedding_model m ON m.id = v.model_id
+       WHERE length(v.centroid) <> m.dimensions`,
   },
   {
     name: "permanent_but_decayed",
@@ -170,6 +191,12 @@ const CHECKS: readonly SqlCheck[] = [
        WHERE n.erased_by IS NOT NULL AND (n.value_key IS NOT NULL OR c.salt <> zeroblob(32))`,
   },
 ];
+
+/** The check's SQL over the vectors of the active model and of the one being built; null when there is neither. */
+function overVectorTables(store: Store, sqlFor: (table: string) => string): string | null {
+  const models = [store.models.active(), store.models.building()].filter((model) => model !== null);
+  return models.length === 0 ? null : models.map(({ vecTable }) => sqlFor(vecTable)).join(" UNION ALL ");
+}
 
 /** Runs every check. @returns one result each, failed or not, in a fixed order */
 export function checkIntegrity(store: Store): CheckResult[] {

@@ -2,6 +2,7 @@
  * Leases: one holder at a time for work that must not run twice at once. A holder that died is replaced
  * once its lease ran out or its process is gone.
  */
+import { randomUUID } from "node:crypto";
 import { DormouseError } from "../core/errors.ts";
 import type { Connection } from "./connection.ts";
 
@@ -11,6 +12,13 @@ export interface LeaseRow {
   readonly pid: number;
   readonly acquiredAt: number;
   readonly expiresAt: number;
+}
+
+/** A lease that this process holds. */
+export interface HeldLease {
+  /** Renews it when a third of its time is gone. @throws DormouseError `lease_held` when another took it over. */
+  keep(): void;
+  release(): void;
 }
 
 export class Leases {
@@ -49,6 +57,22 @@ export class Leases {
     });
   }
 
+  /** As `acquire`, for a holder that may be silent for `durationMs` at most between two calls of `keep`. */
+  hold(name: string, durationMs: number): HeldLease {
+    const holder = randomUUID();
+    this.acquire(name, holder, durationMs);
+    let renewedAt = this.#now();
+    return {
+      keep: () => {
+        const isOld = Math.abs(this.#now() - renewedAt) > durationMs / 3;
+        if (!isOld && this.get(name)?.holder === holder) return;
+        this.renew(name, holder, durationMs);
+        renewedAt = this.#now();
+      },
+      release: () => this.release(name, holder),
+    };
+  }
+
   /** Lengthens a lease that is still ours. @throws DormouseError `lease_held` when another took it over, `busy`. */
   renew(name: string, holder: string, durationMs: number): void {
     this.#connection.write(() => {
@@ -65,6 +89,12 @@ export class Leases {
     this.#connection.write(() => {
       this.#connection.sql("DELETE FROM lease WHERE name = ? AND holder = ?").run(name, holder);
     });
+  }
+
+  /** Id of the process that holds the lease now, or null. */
+  runningHolder(name: string): number | null {
+    const held = this.get(name);
+    return held !== null && held.expiresAt > this.#now() && isRunning(held.pid) ? held.pid : null;
   }
 
   get(name: string): LeaseRow | null {

@@ -8,6 +8,9 @@ import type { Connection } from "./connection.ts";
 import { type CanonicalValue, sha256 } from "./digest.ts";
 import type { Ledger } from "./ledger.ts";
 
+/** Derivation edges of one node that a neighbourhood read looks at each way. */
+const EDGES_LOOKED_AT = 64;
+
 export interface NewLeg {
   /** Rests on nothing but a person's word; then `parentIds` is empty. */
   readonly axiom: boolean;
@@ -145,18 +148,21 @@ export class Legs {
 
   /**
    * Pairs of a node and one next to it over a standing derivation edge, whatever their states, at most
-   * `limit` parents and `limit` children of each.
+   * `limit` parents and `limit` children of each. Looks at `EDGES_LOOKED_AT` edges of a node each way and no
+   * more, ended ones included, so that a hub costs what another node costs.
    */
   neighbors(nodeIds: readonly number[], limit: number): { nodeId: number; neighborId: number }[] {
     const wanted = JSON.stringify(nodeIds);
     const over = (own: "child_id" | "parent_id", other: "child_id" | "parent_id") =>
       this.#connection
-        .sql<{ nodeId: number; neighborId: number }>(
-          `SELECT wanted.value AS nodeId, n.id AS neighborId FROM json_each(?) wanted CROSS JOIN node n ON n.id IN (
-             SELECT d.${other} FROM derivation d JOIN leg l ON l.id = d.leg_id
-             WHERE d.${own} = wanted.value AND l.ended_seq IS NULL ORDER BY d.${other} LIMIT ?)`,
+        .tuples<[nodeId: number, neighborId: number]>(
+          `SELECT wanted.value, n.id FROM json_each(?) wanted CROSS JOIN node n ON n.id IN (
+             SELECT d.${other} FROM (SELECT leg_id, ${other} FROM derivation WHERE ${own} = wanted.value
+               ORDER BY ${other} LIMIT ${EDGES_LOOKED_AT}) d
+             CROSS JOIN leg l ON l.id = d.leg_id WHERE l.ended_seq IS NULL LIMIT ?)`,
         )
-        .all(wanted, limit);
+        .all(wanted, limit)
+        .map(([nodeId, neighborId]) => ({ nodeId, neighborId }));
     return [...over("child_id", "parent_id"), ...over("parent_id", "child_id")];
   }
 

@@ -7,6 +7,9 @@ import type { Connection } from "./connection.ts";
 /** Distance between ordinals of consecutive occurrences. */
 const ORDINAL_GAP = 1024;
 
+/** Occurrences that a neighbourhood read looks at: of one node, and each way from one of them. */
+const PLACES_LOOKED_AT = 64;
+
 /** Thread of occurrences that follow nothing: a person's single statements. */
 export const LOOSE_THREAD = -1;
 
@@ -48,6 +51,13 @@ export interface SequenceNeighbor {
   readonly nodeId: number;
   readonly neighborId: number;
   readonly step: -1 | 1;
+}
+
+/** The nodes before and after one occurrence of a node, nearest first. */
+export interface Surroundings {
+  readonly nodeId: number;
+  readonly before: readonly number[];
+  readonly after: readonly number[];
 }
 
 export class Occurrences {
@@ -185,25 +195,59 @@ export class Occurrences {
   }
 
   /**
-   * Neighbours in sequence of each node whatever their state, at most `perNode` occurrences of it followed.
-   * The caller drops hidden ones; they are not stepped over: what lies behind a hidden one is no neighbour.
+   * What stands around each node in the order of its sources, whatever the states: an entry for each occurrence,
+   * of the newest `perNode` of a node, with up to `reach` nodes before and after it, nearest first. Looks at
+   * `PLACES_LOOKED_AT` occurrences of a node and each way and no more, ended and loose ones included.
    */
-  sequenceNeighbors(nodeIds: readonly number[], perNode: number): SequenceNeighbor[] {
+  surroundings(nodeIds: readonly number[], perNode: number, reach: number): Surroundings[] {
+    const side = (compare: "<" | ">", order: "DESC" | "ASC") =>
+      `(SELECT json_group_array(s.node_id) FROM (
+          SELECT near.node_id FROM (SELECT b.node_id, b.ended_seq FROM occurrence b
+            WHERE b.source_id = o.source_id AND b.thread = o.thread AND b.ordinal ${compare} o.ordinal
+            ORDER BY b.ordinal ${order} LIMIT ${PLACES_LOOKED_AT}) near
+          WHERE near.ended_seq IS NULL LIMIT @reach) s)`;
     return this.#connection
-      .sql<{ nodeId: number; before: number | null; after: number | null }>(
-        `SELECT o.node_id AS nodeId,
-           (SELECT b.node_id FROM occurrence b WHERE b.source_id = o.source_id AND b.thread = o.thread
-              AND b.ordinal < o.ordinal AND b.ended_seq IS NULL ORDER BY b.ordinal DESC LIMIT 1) AS before,
-           (SELECT a.node_id FROM occurrence a WHERE a.source_id = o.source_id AND a.thread = o.thread
-              AND a.ordinal > o.ordinal AND a.ended_seq IS NULL ORDER BY a.ordinal LIMIT 1) AS after
+      .tuples<[nodeId: number, before: string, after: string]>(
+        `SELECT o.node_id, ${side("<", "DESC")}, ${side(">", "ASC")}
+         FROM json_each(@wanted) wanted CROSS JOIN occurrence o ON o.id IN (
+           SELECT met.id FROM (SELECT id, thread, ended_seq FROM occurrence WHERE node_id = wanted.value
+             ORDER BY id DESC LIMIT ${PLACES_LOOKED_AT}) met
+           WHERE met.thread >= 0 AND met.ended_seq IS NULL LIMIT @perNode)`,
+      )
+      .all({ wanted: JSON.stringify(nodeIds), perNode, reach })
+      .map(([nodeId, before, after]) => ({
+        nodeId,
+        before: JSON.parse(before) as number[],
+        after: JSON.parse(after) as number[],
+      }));
+  }
+
+  /** Source and speaker of the newest `perNode` occurrences of each node that stand in an order, whatever the states. */
+  places(
+    nodeIds: readonly number[],
+    perNode: number,
+  ): { readonly nodeId: number; readonly sourceId: number; readonly speakerId: number | null }[] {
+    return this.#connection
+      .tuples<[nodeId: number, sourceId: number, speakerId: number | null]>(
+        `SELECT o.node_id, o.source_id, o.speaker_id
          FROM json_each(?) wanted CROSS JOIN occurrence o ON o.id IN (
            SELECT id FROM occurrence WHERE node_id = wanted.value AND thread >= 0 AND ended_seq IS NULL
            ORDER BY id DESC LIMIT ?)`,
       )
       .all(JSON.stringify(nodeIds), perNode)
+      .map(([nodeId, sourceId, speakerId]) => ({ nodeId, sourceId, speakerId }));
+  }
+
+  /**
+   * Neighbours in sequence of each node whatever their state, at most `perNode` occurrences of it followed.
+   * The caller drops hidden ones; they are not stepped over: what lies behind a hidden one is no neighbour.
+   */
+  sequenceNeighbors(nodeIds: readonly number[], perNode: number): SequenceNeighbor[] {
+    return this.surroundings(nodeIds, perNode, 1)
       .flatMap(({ nodeId, before, after }) => [
-        ...(before === null || before === nodeId ? [] : [{ nodeId, neighborId: before, step: -1 as const }]),
-        ...(after === null || after === nodeId ? [] : [{ nodeId, neighborId: after, step: 1 as const }]),
-      ]);
+        ...before.map((neighborId) => ({ nodeId, neighborId, step: -1 as const })),
+        ...after.map((neighborId) => ({ nodeId, neighborId, step: 1 as const })),
+      ])
+      .filter(({ nodeId, neighborId }) => nodeId !== neighborId);
   }
 }

@@ -4,8 +4,20 @@
  */
 import type { Connection } from "./connection.ts";
 
-/** Gauge of the cosine above which two texts say the same, calibrated by sleep on this brain. */
-export const DUPLICATE_GAUGE = "duplicate_cosine";
+/** What sleep measures of the active model on this brain: gauges that another model's vectors make void. */
+export const MODEL_GAUGES = {
+  randomMean: "random_cosine_mean",
+  randomP99: "random_cosine_p99",
+  link: "link_cosine",
+  /** The cosine above which two texts say the same. */
+  duplicate: "duplicate_cosine",
+  /** How many vectors the brain had, and which model, when it was calibrated last. */
+  vectors: "calibrated_vectors",
+  model: "calibrated_model",
+} as const;
+
+/** Begins the names of the cursors of linking, which goes by the active model's vectors. */
+export const LINK_CURSOR = "sleep.link";
 
 /** How far a file was read, and what it looked like then. */
 export interface ExtractCursor {
@@ -66,6 +78,13 @@ export class Operations {
          ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
       )
       .run(name, value, this.#now());
+  }
+
+  /** Forgets what was measured and linked with another model, so that sleep measures and links anew. */
+  forgetModelWork(): void {
+    const gauges = Object.values(MODEL_GAUGES);
+    this.#connection.sql(`DELETE FROM gauge WHERE name IN (${gauges.map(() => "?").join(", ")})`).run(...gauges);
+    this.#connection.sql("DELETE FROM cursor WHERE name = ? OR name LIKE ?").run(LINK_CURSOR, `${LINK_CURSOR}.%`);
   }
 
   extractCursor(fileDigest: Buffer): ExtractCursor | null {

@@ -46,6 +46,8 @@ export class Store {
   readonly models: EmbeddingModels;
   /** The active model's. */
   readonly vectors: Vectors;
+  /** Those of the model that is being built. */
+  readonly buildingVectors: Vectors;
   readonly operations: Operations;
   readonly leases: Leases;
   readonly now: () => number;
@@ -70,10 +72,12 @@ export class Store {
     this.tombstones = new Tombstones(connection, this.ledger, this.labels);
     this.models = new EmbeddingModels(connection, now);
     this.vectors = new Vectors(connection, () => this.models.required());
+    this.buildingVectors = new Vectors(connection, () => this.models.requiredBuilding());
     this.operations = new Operations(connection, now);
     this.leases = new Leases(connection, now);
     this.ledger.onMirroredChange((nodeId) => {
       if (this.models.active() !== null) this.vectors.refresh(nodeId);
+      if (this.models.building() !== null) this.buildingVectors.refresh(nodeId);
     });
   }
 

@@ -1,10 +1,11 @@
 /**
- * Turns text into search terms: segments, folds and stems, the same way for what is stored and what is
- * asked. Also owns how terms are written into and asked of FTS5, so that no text can break a query. Pure
- * and linear in the text; knows nothing of ranking, and no term ever holds white space.
+ * Turns text into search terms: segments, folds and stems, so that what is stored and what is asked meet.
+ * Also owns how terms are written into and asked of FTS5, so that no text can break a query. Pure and linear
+ * in the text; knows nothing of ranking, and no term ever holds white space.
  */
-import { stemmer as stemEnglish } from "@orama/stemmers/english";
-import { stemmer as stemRussian } from "@orama/stemmers/russian";
+import { type Evidence, evidenceOf, isFunctionWord, type Language, LanguageVote } from "./detect-language.ts";
+import { foldWord } from "./fold.ts";
+import { stemByLanguage, stemByScript } from "./stem.ts";
 
 /** Version of the stemming package; a test compares it with what is installed. */
 const STEMMER_VERSION = "3.1.18";
@@ -13,7 +14,7 @@ const STEMMER_VERSION = "3.1.18";
  * Changes whenever the same text could give other terms: our own rules, Node's ICU, the stemmer. A stored
  * index with another version has to be rebuilt.
  */
-export const ANALYSER_VERSION = `1+icu${process.versions.icu ?? "none"}+stem${STEMMER_VERSION}`;
+export const ANALYSER_VERSION = `2+icu${process.versions.icu ?? "none"}+stem${STEMMER_VERSION}`;
 
 /**
  * The value of FTS5's `tokenize="…"` (double quotes around it) under which terms survive unchanged: every
@@ -29,7 +30,6 @@ const INDEXABLE = /^[0-9A-Za-z_\-./:@+#\\\u0080-\uFFFF]+$/;
 const LONGEST_TERM = 64;
 /** Longest part of a token whose joined form is looked at; more could not show in a term anyway. */
 const LONGEST_JOINED = 4 * LONGEST_TERM;
-const LONGEST_STEMMED = 32;
 
 /** Text matched in one go: on some millions of characters without a gap the pattern engine's stack overflows. */
 const LONGEST_MATCHED = 250_000;
@@ -69,6 +69,10 @@ const TOKEN = new RegExp(
 );
 const NOT_A_WORD = /^(?:[^\p{L}\p{N}]|[0-9#*]\u20E3)/u;
 
+const ESCAPE = "\u001B";
+/** Colours and the like, as terminals are told (ECMA-48, control sequences): "ESC[31mred" is the word red. */
+const TERMINAL_CODE = new RegExp(`${ESCAPE}\\[[0-?]*[ -/]*[@-~]`, "g");
+
 const APOSTROPHE = /[\u2018\u2019\u201B\u02BC\u02B9\u02BB]/g;
 const DASH_AS_HYPHEN = /[\u2010\u2011\u2212]/g;
 const PLAIN_PUNCTUATION = /[\u2012-\u2015\u201C-\u201F]/g;
@@ -81,33 +85,6 @@ const MARK_OVERFLOW = /(\p{M}{30})\p{M}+/gu;
 const THAI_AM = /\u0E4D\u0E32/g;
 const LAO_AM = /\u0ECD\u0EB2/g;
 
-const LATIN_OR_GREEK_MARKS = /([\p{Script=Latin}\p{Script=Greek}])\p{M}+/gu;
-const CYRILLIC_STRESS = /(\p{Script=Cyrillic})[\u0300\u0301]+/gu;
-/** Letters without a decomposition that are written as others where the keyboard lacks them. */
-const LETTER_FOLDS: Readonly<Record<string, string>> = {
-  ß: "ss",
-  ς: "σ",
-  æ: "ae",
-  œ: "oe",
-  ø: "o",
-  đ: "d",
-  ð: "d",
-  þ: "th",
-  ł: "l",
-  ı: "i",
-  ħ: "h",
-  ŧ: "t",
-  ŋ: "n",
-  ё: "е",
-  أ: "ا",
-  إ: "ا",
-  آ: "ا",
-  ٱ: "ا",
-};
-const FOLDED_LETTER = new RegExp(`[${Object.keys(LETTER_FOLDS).join("")}]`, "g");
-/** Vowel signs of Hebrew and Arabic and the Arabic lengthening sign: left out in most writing. */
-const OPTIONAL_MARKS = /[\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0640\u064B-\u0652\u0670]/g;
-
 const HARD_CONNECTORS = /[/\\@:]+/;
 const SOFT_CONNECTORS = /[-_.]+/;
 const CONNECTORS = /[-_./\\@:]+/g;
@@ -118,8 +95,6 @@ const ELISION = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=\p{L}{2})/iu;
 const CASE_BORDER = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})(?!\p{Lu}s$)/u;
 const WORD_THEN_NUMBER = /^(\p{L}{3,})(\d+)$/u;
 const NUMBER_THEN_WORD = /^(\d+)(?!(?:st|nd|rd|th|s)$)(\p{L}+)$/u;
-const ONLY_A_TO_Z = /^[a-z]+$/;
-const ONLY_RUSSIAN = /^[а-я]+$/;
 const LOWER_CASE = /\p{Ll}/u;
 
 /**
@@ -136,67 +111,53 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** What Porter's algorithm makes a wrong or needlessly shared stem of. */
-const STEM_EXCEPTIONS: readonly string[] = [
-  "news:news yes:yes atlas:atlas bias:bias christmas:christmas skies:sky sky:sky dying:die lying:lie tying:tie",
-  "died:die lied:lie tied:tie dies:die lies:lie ties:tie goes:go",
-];
-
-/** Irregular forms of common verbs and nouns (LoCoMo Hit@1 38.9 to 40.0). Ambiguous ones are left out. */
-const IRREGULAR_FORMS: readonly string[] = [
-  "ate:eat eaten:eat became:become began:begin begun:begin bought:buy broke:break broken:break brought:bring",
-  "built:build came:come caught:catch chose:choose chosen:choose dealt:deal drank:drink drunk:drink drawn:draw",
-  "drew:draw driven:drive drove:drive dug:dig fallen:fall fell:fall felt:feel flew:fly flown:fly forgot:forget",
-  "forgotten:forget fought:fight found:find froze:freeze frozen:freeze gave:give given:give gone:go grew:grow",
-  "grown:grow heard:hear held:hold hid:hide hidden:hide hung:hang kept:keep knew:know known:know led:lead left:leave",
-  "lent:lend lost:lose made:make meant:mean met:meet paid:pay ran:run rang:ring ridden:ride risen:rise rode:ride",
-  "said:say sang:sing sat:sit saw:see seen:see sent:send shaken:shake shone:shine shook:shake shot:shoot",
-  "shown:show slept:sleep sold:sell sought:seek spent:spend spoke:speak spoken:speak stole:steal stolen:steal",
-  "stood:stand sung:sing swam:swim swore:swear swum:swim taken:take taught:teach thought:think threw:throw",
-  "thrown:throw told:tell took:take tore:tear torn:tear understood:understand went:go wept:weep woke:wake woken:wake",
-  "won:win wore:wear worn:wear written:write wrote:write",
-  "children:child feet:foot geese:goose knives:knife men:man mice:mouse teeth:tooth wives:wife women:woman",
-];
-
-const STEMS: ReadonlyMap<string, string> = new Map([
-  ...readPairs(STEM_EXCEPTIONS),
-  ...readPairs(IRREGULAR_FORMS).map(([form, base]): [string, string] => [form, stemEnglish(base)]),
-]);
-
-function readPairs(lines: readonly string[]): [string, string][] {
-  return lines.flatMap((line) =>
-    line.split(" ").map((pair): [string, string] => {
-      const [from = "", to = ""] = pair.split(":");
-      return [from, to];
-    }),
-  );
+/** A part of a token: a word, still to be folded and stemmed, or what is a term as it stands. */
+interface Part {
+  readonly text: string;
+  readonly isWord: boolean;
 }
 
-/** What a token is analysed for: an index keeps every word, a question drops those that say nothing. */
-type Purpose = "index" | "query" | "query without stop words";
+/** What is remembered of a token: its terms under the rules of its script, and what it says of the language. */
+interface KnownToken {
+  readonly token: string;
+  readonly terms: readonly string[];
+  readonly evidence: Evidence | null;
+}
 
-const memos: Readonly<Record<Purpose, Map<string, readonly string[]>>> = {
-  index: new Map(),
-  query: new Map(),
-  "query without stop words": new Map(),
-};
+const knownTokens = new Map<string, KnownToken>();
+const termsByLanguage = new Map<Language, Map<string, readonly string[]>>();
+
+/** The terms of one word of a question, any of which is a match: its stem by the script and by each language. */
+export type QueryWord = readonly string[];
 
 /**
  * The terms of a text to be indexed, in order, repeats kept. A compound (`getUserName`, `node_modules`,
- * `2023-05-07`, a path, an address) gives itself and its parts. At most 64 code units each; never empty,
- * never with white space or NUL. Any string is accepted, lone surrogates separate words.
+ * `2023-05-07`, a path, an address) gives itself and its parts. Where the words of a text show its language,
+ * that language's stems are taken, under its name, and `languageTerm` stands at the end; else the script's
+ * most common language's. At most 64 code units each; never empty, never with white space or NUL. Any string
+ * is accepted, lone surrogates separate words.
  */
 export function analyse(text: string): string[] {
-  return collectTerms(text, "index");
+  const terms: string[] = [];
+  forEachSection(text, (section) => indexSection(section, terms));
+  return terms;
 }
 
 /**
- * The distinct terms of a question, in order of first appearance. English stop words are left out unless
- * nothing else is left; one written in capitals between other words ("US", "IT") is a name and stays.
+ * The distinct words of a question, in order of first appearance, no term twice. English stop words, and those
+ * of the question's language when it is one of `languages`, are left out unless nothing else is left; one
+ * written in capitals between other words ("US", "IT") is a name and stays. Nobody can tell the language of two
+ * words, so every word is asked for in all of `languages`.
+ * @param languages those that texts of the index are in
  */
-export function analyseQuery(text: string): string[] {
-  const telling = new Set(collectTerms(text, "query without stop words"));
-  return [...(telling.size > 0 ? telling : new Set(collectTerms(text, "query")))];
+export function analyseQuery(text: string, languages: readonly Language[] = []): QueryWord[] {
+  const telling = collectWords(text, languages, true);
+  return telling.length > 0 ? telling : collectWords(text, languages, false);
+}
+
+/** The term under which every text of a language is indexed; no word is written so. */
+export function languageTerm(language: Language): string {
+  return `:${language}`;
 }
 
 /** Terms as the one text of an FTS5 row under `FTS_TOKENIZER`. */
@@ -228,16 +189,12 @@ export function termHash(term: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-function collectTerms(text: string, purpose: Purpose): string[] {
-  const terms: string[] = [];
-  const keepsCapitals = purpose === "query without stop words" && LOWER_CASE.test(text);
-  let from = 0;
-  while (from < text.length) {
+function forEachSection(text: string, visit: (section: string) => void): void {
+  for (let from = 0; from < text.length; ) {
     const to = text.length - from <= LONGEST_MATCHED ? text.length : findGap(text, from, from + LONGEST_MATCHED);
-    addTerms(text.slice(from, to), purpose, keepsCapitals, terms);
+    visit(text.slice(from, to));
     from = to;
   }
-  return terms;
 }
 
 /** The last space before `limit`; in a text without any, a place that tears no surrogate pair. */
@@ -248,18 +205,86 @@ function findGap(text: string, from: number, limit: number): number {
   return next >= 0xdc00 && next <= 0xdfff ? limit - 1 : limit;
 }
 
-function addTerms(text: string, purpose: Purpose, keepsCapitals: boolean, terms: string[]): void {
-  const plain = NON_ASCII.test(text) ? toPlainText(text) : text;
-  if (!NON_ASCII.test(plain)) {
-    addTokens(plain.match(ASCII_TOKEN), purpose, keepsCapitals, terms);
-    return;
+/** Tokens of spaced scripts, or one run of a script without spaces. */
+type Piece = readonly string[] | string;
+
+function splitSection(section: string): Piece[] {
+  const visible = section.includes(ESCAPE) ? section.replace(TERMINAL_CODE, "") : section;
+  const plain = NON_ASCII.test(visible) ? toPlainText(visible) : visible;
+  if (!NON_ASCII.test(plain)) return [plain.match(ASCII_TOKEN) ?? []];
+  return plain.split(UNSPACED_RUN).map((piece, at): Piece => (at % 2 === 1 ? piece : (piece.match(TOKEN) ?? [])));
+}
+
+/** A section whose tokens are known; runs without spaces stay as they are. */
+type KnownPiece = readonly KnownToken[] | string;
+
+function knowPiece(piece: Piece): KnownPiece {
+  return typeof piece === "string" ? piece : piece.map(knowToken);
+}
+
+function detectLanguage(pieces: readonly KnownPiece[]): Language | null {
+  const vote = new LanguageVote();
+  for (const piece of pieces) {
+    if (typeof piece === "string") continue;
+    for (const { evidence } of piece) if (evidence !== null) vote.add(evidence);
   }
-  const pieces = plain.split(UNSPACED_RUN);
-  for (let at = 0; at < pieces.length; at++) {
-    const piece = pieces[at] ?? "";
-    if (at % 2 === 1) addUnspacedRun(piece, purpose, terms);
-    else if (piece !== "") addTokens(piece.match(TOKEN), purpose, keepsCapitals, terms);
+  return vote.winner();
+}
+
+function indexSection(section: string, terms: string[]): void {
+  const pieces = splitSection(section).map(knowPiece);
+  const language = detectLanguage(pieces);
+  for (const piece of pieces) {
+    if (typeof piece === "string") {
+      addRun(piece, "index", terms);
+      continue;
+    }
+    for (const known of piece) {
+      for (const term of language === null ? known.terms : termsInLanguage(known.token, language)) terms.push(term);
+    }
   }
+  if (language !== null) terms.push(languageTerm(language));
+}
+
+function collectWords(text: string, languages: readonly Language[], dropsStopWords: boolean): QueryWord[] {
+  const words: QueryWord[] = [];
+  const taken = new Set<string>();
+  const add = (alternatives: readonly string[]) => {
+    const fresh = alternatives.filter((term) => !taken.has(term));
+    for (const term of fresh) taken.add(term);
+    if (fresh.length > 0) words.push([...new Set(fresh)]);
+  };
+  const keepsCapitals = dropsStopWords && LOWER_CASE.test(text);
+  const tokens = new Set<string>();
+  forEachSection(text, (section) => {
+    const pieces = splitSection(section);
+    const detected = languages.length === 0 ? null : detectLanguage(pieces.map(knowPiece));
+    const isDropped = (word: string) =>
+      dropsStopWords && (STOP_WORDS.has(foldWord(word)) || (detected !== null && isFunctionWord(word, detected)));
+    for (const piece of pieces) {
+      if (typeof piece === "string") {
+        const terms: string[] = [];
+        addRun(piece, "query", terms);
+        for (const term of terms) add([term]);
+        continue;
+      }
+      for (const token of piece) {
+        if (tokens.has(token)) continue;
+        tokens.add(token);
+        const isName = keepsCapitals && isCapitalisedStopWord(token);
+        for (const { text: part, isWord } of partsOfToken(token)) {
+          if (!isWord) add([part]);
+          else if (isName || !isDropped(part.toLowerCase())) add(alternativesOf(part, languages));
+        }
+      }
+    }
+  });
+  return words;
+}
+
+/** The stems of a word under its script and under each language. */
+function alternativesOf(word: string, languages: readonly Language[]): string[] {
+  return [null, ...languages].flatMap((language) => termsOfWord(word, language));
 }
 
 /** Compatibility forms resolved, typographic signs made ASCII, what cannot be seen removed; case is kept. */
@@ -279,24 +304,34 @@ function toPlainText(text: string): string {
     .replace(LAO_AM, "\u0EB3");
 }
 
-function addTokens(tokens: readonly string[] | null, purpose: Purpose, keepsCapitals: boolean, terms: string[]): void {
-  if (tokens === null) return;
-  const memo = memos[purpose];
-  for (const token of tokens) {
-    if (keepsCapitals && isCapitalisedStopWord(token)) {
-      terms.push(token.toLowerCase());
-      continue;
-    }
-    let found = memo.get(token);
-    if (found === undefined) {
-      found = termsOfToken(token, purpose);
-      if (token.length <= LONGEST_MEMOISED) {
-        if (memo.size >= MEMO_ENTRIES) memo.clear();
-        memo.set(copyString(token), found.map(copyString));
-      }
-    }
-    for (const term of found) terms.push(term);
+/** Terms by script and evidence of a token, remembered where it is short enough to come again. */
+function knowToken(token: string): KnownToken {
+  const known = knownTokens.get(token);
+  if (known !== undefined) return known;
+  const terms = partsOfToken(token).flatMap((part) => (part.isWord ? termsOfWord(part.text, null) : [part.text]));
+  if (token.length > LONGEST_MEMOISED) return { token, terms, evidence: null };
+  const key = copyString(token);
+  const fresh = { token: key, terms: terms.map(copyString), evidence: evidenceOf(token) };
+  remember(knownTokens, key, fresh);
+  return fresh;
+}
+
+function termsInLanguage(token: string, language: Language): readonly string[] {
+  let memo = termsByLanguage.get(language);
+  if (memo === undefined) {
+    memo = new Map();
+    termsByLanguage.set(language, memo);
   }
+  const known = memo.get(token);
+  if (known !== undefined) return known;
+  const terms = partsOfToken(token).flatMap((part) => (part.isWord ? termsOfWord(part.text, language) : [part.text]));
+  if (token.length <= LONGEST_MEMOISED) remember(memo, copyString(token), terms.map(copyString));
+  return terms;
+}
+
+function remember<Value>(memo: Map<string, Value>, token: string, value: Value): void {
+  if (memo.size >= MEMO_ENTRIES) memo.clear();
+  memo.set(token, value);
 }
 
 /** "US", "IT", "WHO", but not "I" or "A". */
@@ -309,48 +344,49 @@ function copyString(part: string): string {
   return Buffer.from(part, "utf16le").toString("utf16le");
 }
 
-/** All terms of a token as the scanner cuts it: the whole first, then its parts from left to right. */
-function termsOfToken(token: string, purpose: Purpose): string[] {
-  const terms: string[] = [];
-  if (NOT_A_WORD.test(token)) return [cutTerm(token)];
+/** All parts of a token as the scanner cuts it: the whole first, then its parts from left to right. */
+function partsOfToken(token: string): Part[] {
+  if (NOT_A_WORD.test(token)) return [{ text: cutTerm(token), isWord: false }];
+  const parts: Part[] = [];
   if (token.includes(",")) {
-    addSegment(token.replaceAll(",", ""), purpose, terms);
-    for (const group of token.split(".", 1).join("").split(",")) addWord(group, purpose, terms);
-    return terms;
+    addSegment(token.replaceAll(",", ""), parts);
+    for (const group of token.split(".", 1).join("").split(",")) addWord(group, parts);
+    return parts;
   }
   if (token.endsWith("#") || token.endsWith("+")) {
-    terms.push(cutTerm(foldWord(token.slice(-LONGEST_TERM).replace(/^.*[^\p{L}\p{M}\p{N}+#]/u, ""))));
+    const named = foldWord(token.slice(-LONGEST_TERM).replace(/^.*[^\p{L}\p{M}\p{N}+#]/u, ""));
+    parts.push({ text: cutTerm(named), isWord: false });
   }
   const bare = token.replace(/[+#]+$/, "");
   const segments = bare.split(HARD_CONNECTORS);
-  if (segments.length > 1) addWord(joinParts(bare), purpose, terms);
-  for (const segment of segments) addSegment(segment, purpose, terms);
-  return terms;
+  if (segments.length > 1) addWord(joinParts(bare), parts);
+  for (const segment of segments) addSegment(segment, parts);
+  return parts;
 }
 
 /** `segment` is what stands between slashes, colons and at signs. */
-function addSegment(segment: string, purpose: Purpose, terms: string[]): void {
+function addSegment(segment: string, parts: Part[]): void {
   const words = segment.split(SOFT_CONNECTORS);
-  if (words.length > 1) addWord(joinParts(segment), purpose, terms);
-  for (const word of words) addCompoundWord(word, purpose, terms);
+  if (words.length > 1) addWord(joinParts(segment), parts);
+  for (const word of words) addCompoundWord(word, parts);
 }
 
 /** A word without connectors, with its parts by apostrophe, case and digits. */
-function addCompoundWord(word: string, purpose: Purpose, terms: string[]): void {
+function addCompoundWord(word: string, parts: Part[]): void {
   const owner = word.replace(POSSESSIVE, "");
   const bare = owner.replaceAll("'", "");
-  addWord(bare, purpose, terms);
+  addWord(bare, parts);
   const elision = owner.includes("'") ? ELISION.exec(owner) : null;
-  if (elision !== null) addWord(owner.slice(elision[0].length).replaceAll("'", ""), purpose, terms);
+  if (elision !== null) addWord(owner.slice(elision[0].length).replaceAll("'", ""), parts);
   const suffixed = SUFFIXED.exec(owner);
-  if (elision === null && suffixed !== null) addWord(suffixed[1] ?? "", purpose, terms);
+  if (elision === null && suffixed !== null) addWord(suffixed[1] ?? "", parts);
   const mixed = WORD_THEN_NUMBER.exec(bare) ?? NUMBER_THEN_WORD.exec(bare);
   const halves = mixed === null ? [bare] : [mixed[1] ?? "", mixed[2] ?? ""];
   for (const half of halves) {
-    if (mixed !== null) addWord(half, purpose, terms);
+    if (mixed !== null) addWord(half, parts);
     const humps = half.length > 2 ? half.split(CASE_BORDER) : [];
     if (humps.length < 2) continue;
-    for (const hump of humps) if (hump.length > 1) addWord(hump, purpose, terms);
+    for (const hump of humps) if (hump.length > 1) addWord(hump, parts);
   }
 }
 
@@ -372,33 +408,20 @@ function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-function addWord(word: string, purpose: Purpose, terms: string[]): void {
-  const folded = foldWord(word.length > LONGEST_JOINED ? word.slice(0, LONGEST_JOINED) : word);
-  if (folded === "") return;
-  const isStopWord = STOP_WORDS.has(folded);
-  if (isStopWord && purpose === "query without stop words") return;
-  terms.push(isStopWord ? folded : cutTerm(stemWord(folded)));
+function addWord(word: string, parts: Part[]): void {
+  if (word !== "")
+    parts.push({ text: word.length > LONGEST_JOINED ? word.slice(0, LONGEST_JOINED) : word, isWord: true });
 }
 
-/** Case, accents and spelling variants removed, so that equal words are equal strings. */
-function foldWord(word: string): string {
-  const lower = word.toLowerCase();
-  if (!NON_ASCII.test(lower)) return lower;
-  return lower
-    .normalize("NFD")
-    .replace(LATIN_OR_GREEK_MARKS, "$1")
-    .normalize("NFC")
-    .replace(CYRILLIC_STRESS, "$1")
-    .replace(OPTIONAL_MARKS, "")
-    .replace(FOLDED_LETTER, (letter) => LETTER_FOLDS[letter] ?? letter);
-}
-
-/** Only words of plain letters are stemmed, by the script's most common language; others stay as they are. */
-function stemWord(folded: string): string {
-  if (folded.length > LONGEST_STEMMED) return folded;
-  if (ONLY_A_TO_Z.test(folded)) return STEMS.get(folded) ?? stemEnglish(folded);
-  if (ONLY_RUSSIAN.test(folded)) return stemRussian(folded);
-  return folded;
+/** The terms of a word in a text of that language; of none, by its script. None for a word of signs that fold away. */
+function termsOfWord(word: string, language: Language | null): readonly string[] {
+  if (language !== null) {
+    const own = stemByLanguage(word.toLowerCase(), language);
+    if (own !== null) return own;
+  }
+  const folded = foldWord(word);
+  if (folded === "") return [];
+  return STOP_WORDS.has(folded) ? [folded] : stemByScript(folded).map(cutTerm);
 }
 
 /** Cuts at `LONGEST_TERM`, never inside a surrogate pair. */
@@ -413,7 +436,7 @@ function cutTerm(term: string): string {
  * single characters where they can be words: in an index every Han character and the first syllable of a
  * Korean word, in a question those that the dictionary calls words.
  */
-function addUnspacedRun(run: string, purpose: Purpose, terms: string[]): void {
+function addRun(run: string, purpose: "index" | "query", terms: string[]): void {
   const folded = foldWord(run.replaceAll("\u200D", ""));
   const clusters = folded.match(CLUSTER) ?? [];
   const first = clusters[0];
@@ -432,7 +455,7 @@ function addUnspacedRun(run: string, purpose: Purpose, terms: string[]): void {
   }
   for (const word of segmentRun(folded)) {
     const length = word.match(CLUSTER)?.length ?? 0;
-    if (length > 2 || (length === 1 && purpose !== "index" && HAN.test(word))) terms.push(cutTerm(word));
+    if (length > 2 || (length === 1 && purpose === "query" && HAN.test(word))) terms.push(cutTerm(word));
   }
 }
 

@@ -8,17 +8,19 @@ import { packagePath } from "../../src/core/package-path.ts";
 const program = createProgram(() => {});
 
 describe("the grammar", () => {
-  it.each(program.commands.map((command) => [command.name(), command] as const))(
-    "%s has a description, global options and an example of itself",
-    (name, command) => {
-      const help = command.helpInformation();
-      expect(command.description()).not.toBe("");
-      expect(help).toMatch(new RegExp(`\\nExamples?:\\n(.*\\n)*? {2}\\$ .*dormouse ${name}`));
-      expect(help).toContain("--json");
-      expect(help).toContain("--brain <file>");
-      expect(Math.max(...help.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
-    },
-  );
+  const commands = program.commands.flatMap((command) => [
+    [command.name(), command] as const,
+    ...command.commands.map((inner) => [`${command.name()} ${inner.name()}`, inner] as const),
+  ]);
+
+  it.each(commands)("%s has a description, global options and an example of itself", (name, command) => {
+    const help = command.helpInformation();
+    expect(command.description()).not.toBe("");
+    expect(help).toMatch(new RegExp(`\\nExamples?:\\n(.*\\n)*? {2}\\$ .*dormouse ${name}`));
+    expect(help).toContain("--json");
+    expect(help).toContain("--brain <file>");
+    expect(Math.max(...help.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
+  });
 
   it("has one module a command", () => {
     const modules = readdirSync(packagePath("src/cli/commands")).map((file) => file.replace(/\.ts$/, ""));

@@ -23,10 +23,11 @@ export interface RunOptions {
 export class Cli {
   readonly home: string;
   readonly brain: string;
-  readonly #bundle: string;
+  /** The folder of the build. */
+  readonly bundle: string;
 
   private constructor(bundle: string) {
-    this.#bundle = bundle;
+    this.bundle = bundle;
     this.home = mkdtempSync(join(tmpdir(), "dormouse-cli-"));
     this.brain = join(this.home, "brain.db");
   }
@@ -41,11 +42,11 @@ export class Cli {
 
   /** The same build with a new home and no brain. */
   fresh(): Cli {
-    return new Cli(this.#bundle);
+    return new Cli(this.bundle);
   }
 
   start(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
-    return spawn(process.execPath, [join(this.#bundle, "cli.js"), ...args], {
+    return spawn(process.execPath, [join(this.bundle, "cli.js"), ...args], {
       env: { PATH: process.env.PATH, HOME: this.home, DORMOUSE_BRAIN: this.brain, ...env },
       stdio: ["pipe", "pipe", "pipe"],
     });
@@ -76,7 +77,7 @@ export class Cli {
   }
 
   removeBuild(): void {
-    rmSync(this.#bundle, { recursive: true, force: true });
+    rmSync(this.bundle, { recursive: true, force: true });
   }
 }
 

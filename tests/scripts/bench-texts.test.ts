@@ -13,10 +13,49 @@ describe("createTextSource", () => {
     expect(takeTurns(4, 1)).not.toEqual(takeTurns(3, 1));
   });
 
-  it("gives twenty turns to a session and every turn a record of its own", () => {
+  it("gives twenty turns to a session, one in ten to the journal, and every turn a record of its own", () => {
     const turns = takeTurns(5, 400);
-    expect(new Set(turns.map(({ occurrence }) => occurrence?.source.key)).size).toBe(20);
+    const journal = turns.filter(({ occurrence }) => occurrence?.source.name === "journal");
+    expect(journal).toHaveLength(40);
+    expect(journal.every(({ speaker }) => speaker === undefined)).toBe(true);
+    const sessions = turns.filter(({ occurrence }) => occurrence?.source.type === "session");
+    expect(new Set(sessions.map(({ occurrence }) => occurrence?.source.key)).size).toBe(20);
     expect(new Set(turns.map(({ occurrence }) => occurrence?.recordKey)).size).toBe(400);
+  });
+
+  it("spreads kinds, tags and domains unevenly, and lets the days go by", () => {
+    const turns = takeTurns(9, 2_000);
+    const share = (passes: (turn: (typeof turns)[number]) => boolean) => turns.filter(passes).length / turns.length;
+    expect(share(({ kind }) => kind === "insight")).toBeCloseTo(0.02, 2);
+    expect(share(({ kind }) => kind === undefined)).toBeGreaterThan(0.7);
+    expect(share(({ tags }) => (tags?.length ?? 0) > 0)).toBeGreaterThan(0.1);
+    expect(share(({ tags }) => tags?.includes("tag 1") === true)).toBeGreaterThan(
+      share(({ tags }) => tags?.includes("tag 100") === true),
+    );
+    expect(new Set(turns.map(({ domain }) => domain)).size).toBeGreaterThan(5);
+    const moments = turns.map(({ referent }) => referent?.from ?? 0);
+    expect(moments.every((moment, index) => index === 0 || moment > (moments[index - 1] ?? 0))).toBe(true);
+  });
+
+  it("goes on making words that were never used before", () => {
+    const seen = new Set<string>();
+    const fresh = (texts: readonly { content: string }[]) =>
+      texts.flatMap(({ content }) => content.split(" ")).filter((word) => !seen.has(word) && seen.add(word)).length;
+    const turns = takeTurns(10, 12_000);
+    fresh(turns.slice(0, 9_000));
+    expect(fresh(turns.slice(9_000))).toBeGreaterThan(1_000);
+  });
+
+  it("asks of common words alone when told to", () => {
+    const source = createTextSource(11);
+    const common = new Set<string>();
+    for (let round = 0; round < 500; round++) {
+      const words = source.commonWords().split(" ");
+      expect(words.length).toBeGreaterThanOrEqual(1);
+      expect(words.length).toBeLessThanOrEqual(4);
+      for (const word of words) common.add(word);
+    }
+    expect(common.size).toBeLessThanOrEqual(60);
   });
 
   it("spreads lengths as turns do: half short, some long, none out of bounds", () => {
@@ -83,6 +122,11 @@ describe("formatGrowth", () => {
     expect(linear.map((_, index) => formatGrowth(linear, index))).toEqual(["", "×2.00", "×2.00"]);
     const quadratic = [1, 4].map((nodes) => ({ nodes, value: nodes ** 2 }));
     expect(formatGrowth(quadratic, 1)).toBe("×4.00");
+  });
+
+  it("tells the factor of a tenfold when asked", () => {
+    const entries = [1, 10, 1_000].map((nodes) => ({ nodes, value: nodes * 2 }));
+    expect(entries.map((_, index) => formatGrowth(entries, index, 10))).toEqual(["", "×10.00", "×10.00"]);
   });
 
   it("is blank where nothing can be divided", () => {

@@ -4,11 +4,13 @@ import type { Embedder } from "../../src/core/ports.ts";
 import { PHASE_NAMES, runSleep } from "../../src/sleep/cycle.ts";
 import { Store } from "../../src/store/store.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
+import { SMALL_CELLS } from "../support/cells.ts";
 import { readAllTables, readSleepState } from "../support/sleep-state.ts";
 
 const NOTE = "the heating in our cellar gets serviced every autumn by that same firm";
 const alone = (name: string) => [1, 2, 3, 4, 5, 6].map((part) => `${name}${part}`).join(" ");
-const sleep = (brain: TestStore, options = {}) => runSleep(brain.store, brain.embedder, options);
+const sleep = (brain: TestStore, options = {}) =>
+  runSleep(brain.store, brain.embedder, { config: SMALL_CELLS, ...options });
 
 /** A brain in which every phase has something to do. */
 async function busyBrain(): Promise<TestStore> {

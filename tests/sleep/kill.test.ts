@@ -10,6 +10,7 @@ import { checkIntegrity } from "../../src/store/integrity.ts";
 import { checkpoint } from "../../src/store/sleep-upkeep.ts";
 import { Store } from "../../src/store/store.ts";
 import { createTestStore } from "../support/brain.ts";
+import { SMALL_CELLS, searchEverything } from "../support/cells.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createHashEmbedder } from "../support/hash-embedder.ts";
 import { readSleepState, type SleepState } from "../support/sleep-state.ts";
@@ -56,6 +57,12 @@ function stateOf(path: string, now: number): SleepState {
   const state = readSleepState(store);
   expect(store.ledger.firstBreak()).toBeNull();
   expect(checkIntegrity(store).filter(({ violations }) => violations > 0)).toEqual([]);
+  // More than there are: whatever was being moved, every visible row is found, and once.
+  const query = Int8Array.from({ length: 64 }, (_, at) => (at % 3) * 9 - 9);
+  const filter = { scopeIds: store.scopes.readableIds() };
+  const { neighbors, exact } = store.vectors.nearest(query, 5_000, filter);
+  expect(exact).toBe(true);
+  expect(neighbors).toEqual(searchEverything(store, query, 5_000, filter));
   store.close();
   return state;
 }
@@ -100,7 +107,7 @@ test("killed at random points, it goes on and ends as if nothing had happened", 
   const calm = join(folder, "calm.db");
   copyFileSync(original, calm);
   const store = Store.open(calm, createTestClock(now));
-  const report = await runSleep(store, createHashEmbedder());
+  const report = await runSleep(store, createHashEmbedder(), { config: SMALL_CELLS });
   store.close();
   for (const { name, planned } of report.phases)
     if (name !== "metrics") expect([name, planned > 0]).toEqual([name, true]);
@@ -111,7 +118,7 @@ test("killed at random points, it goes on and ends as if nothing had happened", 
   const disturbed = join(folder, "disturbed.db");
   copyFileSync(original, disturbed);
   const killedIn: string[] = [];
-  for (const phase of ["embed", "consolidate", "link", "link", "decay"]) {
+  for (const phase of ["embed", "consolidate", "link", "link", "decay", "shelve", "shelve"]) {
     const times = phase === "link" ? 1 + Math.floor(Math.random() * 3) : 1;
     const killed = await runChild(disturbed, now, { phase, times, delayMs: Math.floor(Math.random() * 40) });
     if (killed !== null) killedIn.push(killed);
@@ -120,5 +127,11 @@ test("killed at random points, it goes on and ends as if nothing had happened", 
   expect(new Set(killedIn).size, killedIn.join(" ")).toBeGreaterThan(1);
   await runChild(disturbed, now, null);
   expect(stateOf(disturbed, now)).toEqual(expected);
+  const woken = Store.open(disturbed, createTestClock(now));
+  const [fresh, ...cells] = woken.vectors.cells.sizes();
+  expect(fresh?.rows).toBe(0);
+  expect(cells.length).toBeGreaterThan(20);
+  expect(cells.every(({ isOpen }) => isOpen)).toBe(true);
+  woken.close();
   rmSync(folder, { recursive: true, force: true });
 }, 240_000);

@@ -153,7 +153,7 @@ describe("core memories", () => {
       scopeIds: brain.store.scopes.readableIds(),
       kindIds: [coreKind],
     });
-    expect(found.map(({ nodeId }) => nodeId)).toEqual([brain.store.thoughts.resolve(hub ?? "")]);
+    expect(found.neighbors.map(({ nodeId }) => nodeId)).toEqual([brain.store.thoughts.resolve(hub ?? "")]);
     expect((await sleep(brain)).phases.every(({ planned }) => planned === 0)).toBe(true);
     brain.store.write(() =>
       brain.store.ledger.record({

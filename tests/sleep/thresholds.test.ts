@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { runSleep } from "../../src/sleep/cycle.ts";
 import { planThresholds, readThresholds, toWeight } from "../../src/sleep/thresholds.ts";
-import { DUPLICATE_GAUGE } from "../../src/store/operations.ts";
+import { MODEL_GAUGES } from "../../src/store/operations.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 
 const spread = (from: number, to: number, count = 400) =>
@@ -53,7 +53,7 @@ describe("calibrating a brain", () => {
     const brain = createTestStore();
     await fill(brain, 0, 20);
     expect(await calibrated(brain)).toBe(0);
-    expect(brain.store.operations.gauge(DUPLICATE_GAUGE)).toBeNull();
+    expect(brain.store.operations.gauge(MODEL_GAUGES.duplicate)).toBeNull();
     expect(readThresholds(brain.store)).toMatchObject({ link: 0.9, duplicate: 0.985 });
     brain.close();
   });
@@ -63,7 +63,7 @@ describe("calibrating a brain", () => {
     await fill(brain, 0, 60);
     expect(await calibrated(brain)).toBe(1);
     const measured = readThresholds(brain.store);
-    expect(brain.store.operations.gauge(DUPLICATE_GAUGE)).toBe(measured.duplicate);
+    expect(brain.store.operations.gauge(MODEL_GAUGES.duplicate)).toBe(measured.duplicate);
     await fill(brain, 60, 3);
     expect(await calibrated(brain)).toBe(0);
     expect(readThresholds(brain.store)).toEqual(measured);

@@ -68,6 +68,21 @@ describe("the integrity checks", () => {
       },
     ],
     [
+      "vector_row_in_no_cell",
+      () => {
+        const { cells } = brain.store.vectors;
+        const [row] = cells.rowsOf(0, 1);
+        if (row === undefined) throw new Error("the brain has vectors");
+        brain.store.write(() => {
+          cells.add(row.vector);
+          expect(cells.move(0, row, cells.open().ids[0] ?? 0)).toBe(true);
+        });
+        expect(failing()).toEqual([]);
+        force("DELETE FROM vector_cell");
+      },
+    ],
+    ["vector_cell_misshapen", () => force("INSERT INTO vector_cell (model_id, centroid) VALUES (1, zeroblob(7))")],
+    [
       "permanent_but_decayed",
       () => force("UPDATE node SET permanence = 2, decayed = 1 WHERE id = (SELECT max(id) FROM node WHERE role = 1)"),
     ],

@@ -22,6 +22,29 @@ describe("a lease", () => {
     expect(leases.get("sleep")).toBeNull();
   });
 
+  it("that is held is renewed once a third of its time is gone, and lost to whoever took it over", () => {
+    const { leases } = brain.store;
+    expect(leases.runningHolder("model")).toBeNull();
+    const held = leases.hold("model", 900);
+    const taken = brain.store.now();
+    expect(leases.runningHolder("model")).toBe(process.pid);
+    expect(() => leases.hold("model", 900)).toThrow(expect.objectContaining({ code: "lease_held" }));
+    brain.clock.advance(300);
+    held.keep();
+    expect(leases.get("model")?.expiresAt).toBe(taken + 900);
+    brain.clock.advance(1);
+    held.keep();
+    expect(leases.get("model")?.expiresAt).toBe(taken + 301 + 900);
+    brain.clock.advance(1_000);
+    expect(leases.runningHolder("model")).toBeNull();
+    const other = leases.hold("model", 900);
+    expect(() => held.keep()).toThrow(expect.objectContaining({ code: "lease_held" }));
+    held.release();
+    expect(leases.runningHolder("model")).toBe(process.pid);
+    other.release();
+    expect(leases.get("model")).toBeNull();
+  });
+
   it("answers busy while another process writes, whatever is asked of it", () => {
     const { leases, connection } = brain.store;
     leases.acquire("sleep", "a", 1_000);

@@ -46,6 +46,7 @@ const EXEMPT = new Set([
   "lease",
   "metric",
   "embedding_model",
+  "vector_cell",
   "forward_index",
   "term_frequency",
   "full_text_state",

@@ -7,23 +7,25 @@ import { type Embedder, VECTOR_SCALE } from "../../src/core/ports.ts";
 /**
  * `batches` counts the calls of embedPassages so far.
  * @param dimensions buckets; few of them let unrelated words collide. Default 64.
+ * @param name of the model; another name makes other vectors of the same texts
  */
-export function createHashEmbedder(dimensions = 64): Embedder & { batches: number } {
+export function createHashEmbedder(dimensions = 64, name = "test-hash"): Embedder & { batches: number } {
+  const seed = name === "test-hash" ? "" : name;
   const embedder: Embedder & { batches: number } = {
-    model: { name: "test-hash", revision: "1", dimensions, runtime: "test" },
+    model: { name, revision: "1", dimensions, runtime: "test" },
     batches: 0,
     embedPassages: async (texts) => {
       embedder.batches++;
-      return texts.map((text) => embedWords(text, dimensions));
+      return texts.map((text) => embedWords(text, dimensions, seed));
     },
-    embedQuery: async (text) => embedWords(text, dimensions),
+    embedQuery: async (text) => embedWords(text, dimensions, seed),
   };
   return embedder;
 }
 
-function embedWords(text: string, dimensions: number): Int8Array {
+function embedWords(text: string, dimensions: number, seed: string): Int8Array {
   const sum = new Float64Array(dimensions);
-  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu) ?? []) addWord(sum, word);
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu) ?? []) addWord(sum, seed + word);
   let length = Math.sqrt(sum.reduce((square, value) => square + value * value, 0));
   if (length === 0 && text.trim() !== "") {
     // Words that cancel each other out are still words.

@@ -11,16 +11,27 @@ import {
   toIndexText,
   toMatchQuery,
 } from "../../src/text/analyse.ts";
+import { LANGUAGES, type Language } from "../../src/text/detect-language.ts";
+import { foldWord } from "../../src/text/fold.ts";
+
+const sentences = JSON.parse(
+  readFileSync(new URL("../fixtures/languages/sentences.json", import.meta.url), "utf8"),
+) as { text: string }[];
 
 function shareTerm(question: string, text: string): boolean {
   const indexed = new Set(analyse(text));
-  return analyseQuery(question).some((term) => indexed.has(term));
+  return analyseQuery(question).some((word) => word.some((term) => indexed.has(term)));
 }
 
-/** Every term of the question is among the text's: the strongest match there is. */
-function findsAll(question: string, text: string): boolean {
+/** Every word of the question is among the text's, asked in these languages: the strongest match there is. */
+function findsAll(question: string, text: string, languages: readonly Language[] = []): boolean {
   const indexed = new Set(analyse(text));
-  return analyseQuery(question).every((term) => indexed.has(term));
+  return analyseQuery(question, languages).every((word) => word.some((term) => indexed.has(term)));
+}
+
+/** A question's terms where no language but the default ones is asked for, so that each word has one. */
+function termsOfQuery(question: string): string[] {
+  return analyseQuery(question).flat();
 }
 
 const anyText = fc.oneof(
@@ -143,6 +154,29 @@ describe("analyse", () => {
     }
   });
 
+  it("takes the stems of the language that a text shows, under its name, and says which it is", () => {
+    expect(analyse("Die Häuser und der Fluss")).toEqual(["die:de", "haus:de", "und:de", "der:de", "fluss:de", ":de"]);
+    expect(analyse("Häuser, Fluss")).toEqual(["hauser", "fluss"]);
+    // Numbers, names of code and whatever has no plain letters are one term in every language.
+    expect(analyse("Die Funktion get_user2 ist 2023 nicht mehr da")).toEqual(
+      expect.arrayContaining(["getuser2", "user2", "2023", "funktion:de"]),
+    );
+  });
+
+  it("lets every word of every language be found as it stands, in capitals, and without accents", () => {
+    const missed = sentences.flatMap(({ text }) =>
+      (text.match(/[\p{L}\p{M}]{2,}/gu) ?? []).flatMap((word) =>
+        [word, word.toUpperCase(), foldWord(word)].filter((typed) => !findsAll(typed, text, LANGUAGES)),
+      ),
+    );
+    expect(missed).toEqual([]);
+  });
+
+  it("reads through the codes that colour a terminal's output", () => {
+    expect(analyse("\u001b[1;31merror\u001b[0m: mod\u001b[4mule\u001b[24m")).toEqual(analyse("error: module"));
+    expect(analyse("[31m is not one")).toEqual(["31m", "31", "m", "is", "not", "on"]);
+  });
+
   it("keeps marks where they are letters", () => {
     for (const [one, other] of [
       ["й", "и"],
@@ -195,7 +229,7 @@ describe("analyse", () => {
         const at = pick % (characters.length - 1);
         const pair = characters.slice(at, at + 2).join("");
         expect(analyse(characters.join(""))).toContain(pair);
-        expect(analyseQuery(pair)).toContain(pair);
+        expect(termsOfQuery(pair)).toContain(pair);
       }),
     );
   });
@@ -221,7 +255,7 @@ describe("analyse", () => {
   it("gives only terms an index can hold, for any string", () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        for (const term of [...analyse(text), ...analyseQuery(text)]) {
+        for (const term of [...analyse(text), ...analyseQuery(text, LANGUAGES).flat()]) {
           expect(term).not.toBe("");
           expect(term.length).toBeLessThanOrEqual(64);
           expect(term).not.toMatch(/[\s\0A-Z"]|\p{White_Space}|\p{Surrogate}/u);
@@ -275,29 +309,51 @@ describe("analyse", () => {
 
 describe("analyseQuery", () => {
   it("gives distinct terms in order of first appearance", () => {
-    expect(analyseQuery("cats, dogs and more cats")).toEqual(["cat", "dog", "more"]);
+    expect(termsOfQuery("cats, dogs and more cats")).toEqual(["cat", "dog", "more"]);
   });
 
   it("drops stop words unless nothing else is left", () => {
-    expect(analyseQuery("What did the cat do?")).toEqual(["cat"]);
-    expect(analyseQuery("To be or not to be")).toEqual(["to", "be", "or", "not"]);
-    expect(analyseQuery("!?")).toEqual([]);
+    expect(termsOfQuery("What did the cat do?")).toEqual(["cat"]);
+    expect(termsOfQuery("To be or not to be")).toEqual(["to", "be", "or", "not"]);
+    expect(termsOfQuery("!?")).toEqual([]);
   });
 
   it("keeps what tells something: months, pronouns, capitals that are names", () => {
-    expect(analyseQuery("What happened on 7 May?")).toEqual(["happen", "7", "mai"]);
-    expect(analyseQuery("Who leads IT?")).toEqual(["lead", "it"]);
-    expect(analyseQuery("WHO LEADS IT?")).toEqual(["lead"]);
+    expect(termsOfQuery("What happened on 7 May?")).toEqual(["happen", "7", "mai"]);
+    expect(termsOfQuery("Who leads IT?")).toEqual(["lead", "it"]);
+    expect(termsOfQuery("WHO LEADS IT?")).toEqual(["lead"]);
+  });
+
+  it("asks for a word in every language of the index, and for no term twice", () => {
+    expect(analyseQuery("Haus Flüsse", ["de", "it"])).toEqual([
+      ["hau", "haus:de", "haus:it"],
+      ["fluss", "fluss:de", "flusse:it", "fluss:it"],
+    ]);
+    expect(analyseQuery("Haus Häuser", ["de"])).toEqual([["hau", "haus:de"], ["hauser"]]);
+    expect(analyseQuery("2023 👍", ["de", "fr"])).toEqual([["2023"], ["👍"]]);
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const terms = analyseQuery(text, LANGUAGES).flat();
+        expect(new Set(terms).size).toBe(terms.length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("drops what says nothing in the question's own language, where texts of the index are in it", () => {
+    expect(analyseQuery("Wo ist das Haus?", ["de"])).toEqual([["hau", "haus:de"]]);
+    expect(analyseQuery("Wo ist das Haus?").flat()).toEqual(["wo", "ist", "da", "hau"]);
+    expect(analyseQuery("Wo ist der?", ["de"]).flat()).toEqual(["wo", "wo:de", "ist", "ist:de", "der", "der:de"]);
   });
 
   it("drops a stop word, not a word whose stem looks like one", () => {
-    expect(analyseQuery("the willing")).toEqual(["will"]);
+    expect(termsOfQuery("the willing")).toEqual(["will"]);
   });
 
   it("asks only for terms the index holds of the same text", () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        expect(findsAll(text, text)).toBe(true);
+        expect(findsAll(text, text, LANGUAGES)).toBe(true);
       }),
       { numRuns: 2000 },
     );

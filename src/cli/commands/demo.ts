@@ -59,7 +59,7 @@ async function demoOnSample({ output }: Invocation): Promise<ExitStatus> {
       "The brain of this demo is deleted at the end.",
     ]);
     const report = await withBrain(
-      { output, brainPath },
+      { output, brainPath, modelDirectory: undefined },
       (brain) => runSteps(brain, output, SAMPLE.map(packagePath), SAMPLE_QUESTIONS),
       { create: true },
     );

@@ -72,6 +72,8 @@ function renderResult(result: SearchResult, style: Style): string {
     `meaning ${channels.vector}${explain.cosine === null ? "" : ` (cosine ${explain.cosine})`}`,
     `neighbours ${channels.graph}`,
     `recency × ${explain.recency}`,
+    ...(explain.inTime ? ["at the time asked for"] : []),
+    ...(explain.bySpeakerNamed ? ["said by whom the question names"] : []),
   ];
   lines.push(wrapText(parts.join(", "), style.width, "  "));
   for (const { from, via, share } of explain.paths) lines.push(`  ${share} from ${from} (${via})`);

@@ -36,8 +36,12 @@ function renderCensus(census: Census, style: Style): string {
     .join("\n");
 }
 
-function describeVectors({ model, count, dimensions }: Census["vectors"]): string {
-  if (model === null) return "none";
-  const name = model === "builtin" ? "built-in model" : `model ${printable(model)}`;
-  return `${countOf(count, "vector")}, ${countOf(dimensions ?? 0, "dimension")}, ${name}`;
+function describeVectors({ model, count, dimensions, building }: Census["vectors"]): string {
+  const coming = building === null ? "" : `; ${building.done} of ${building.total} of ${nameOf(building.model)}`;
+  if (model === null) return `none${coming}`;
+  return `${countOf(count, "vector")}, ${countOf(dimensions ?? 0, "dimension")}, ${nameOf(model)}${coming}`;
+}
+
+function nameOf(model: string): string {
+  return model === "builtin" ? "built-in model" : `model ${printable(model)}`;
 }

@@ -1,0 +1,304 @@
+/**
+ * Which embedder serves one open brain: the one its active model names, found on this machine, or an error. Also
+ * what a person asks about models and the change from one to another. Never falls back to another model.
+ */
+import { resolve } from "node:path";
+import { DormouseError } from "../core/errors.ts";
+import type { Embedder, EmbeddingModel, ProgressListener } from "../core/ports.ts";
+import { createBuiltinEmbedder } from "../embed/builtin/builtin.ts";
+import type { ModelEntry, ModelPlaces } from "../embed/transformer/model-places.ts";
+import { isSameModel, VECTOR_LEASE } from "../store/models.ts";
+import type { Store } from "../store/store.ts";
+import type { ModelRow } from "../store/vector-table.ts";
+
+/** The model every brain begins with. */
+const BUILTIN = "builtin";
+/** Thoughts whose vectors are made again at once when the built-in model changed: a second or two. */
+const RENEW_AT_ONCE = 20_000;
+/** Failures on which a search does without vectors that it meant to make again. */
+const PASSING_FAILURES = new Set(["busy", "disk_full", "io", "lease_held"]);
+
+export interface ModelStatus {
+  readonly active: (EmbeddingModel & { readonly vectors: number }) | null;
+  /** False when the package has another revision of the built-in model than the brain's vectors. */
+  readonly current: boolean;
+  readonly building:
+    | (EmbeddingModel & {
+        readonly done: number;
+        readonly total: number;
+        /** The process that makes its vectors now; null: none does. */
+        readonly process: number | null;
+      })
+    | null;
+}
+
+export interface ListedModel {
+  readonly name: string;
+  readonly active: boolean;
+  readonly building: boolean;
+  /** Its folder on this machine; null for the built-in one and for what is not here. */
+  readonly directory: string | null;
+  /** False when a file is missing here; `missing` names them. */
+  readonly present: boolean;
+  readonly missing: readonly string[];
+  /** Where `model use` would fetch it. */
+  readonly repository: string | null;
+}
+
+export interface UseModelOptions {
+  /** The model's folder; remembered for this person on this machine. */
+  readonly directory?: string;
+  /** Put before questions and stored texts; default: what the model's family wants. */
+  readonly queryPrefix?: string;
+  readonly passagePrefix?: string;
+  readonly onProgress?: ProgressListener;
+  /** Only find, fetch and check the model and register it; its vectors are made by a later call, or by sleep. */
+  readonly prepareOnly?: boolean;
+}
+
+export interface BrainModelsOptions {
+  /** The embedder that the caller brought; it is never exchanged for another. */
+  readonly given: Embedder | undefined;
+  /** Folder of the active model; overrides what this machine remembers. */
+  readonly directory: string | undefined;
+  readonly onNotice: (notice: string) => void;
+  /** Thoughts up to which the vectors of an older built-in model are made again at once; default 20,000. */
+  readonly renewAtOnce?: number;
+}
+
+export class BrainModels {
+  readonly #store: Store;
+  readonly #options: BrainModelsOptions;
+  readonly #loaded = new Map<string, Promise<Embedder>>();
+  #hasNoticed = false;
+
+  constructor(store: Store, options: BrainModelsOptions) {
+    this.#store = store;
+    this.#options = options;
+  }
+
+  /**
+   * The embedder of the active model, loaded once; null while the vectors of an older built-in model wait to be
+   * made again.
+   * @throws DormouseError `model_missing` when the model is not on this machine, `model_mismatch` when its files
+   * are not those that made the brain's vectors.
+   */
+  readonly current = async (): Promise<Embedder | null> => {
+    if (this.#options.given !== undefined) return this.#options.given;
+    const active = this.#store.read(() => this.#store.models.active());
+    if (active === null) return this.#load(BUILTIN);
+    const embedder = await this.#load(active.name);
+    if (isSameModel(active, embedder.model)) return embedder;
+    if (active.name === BUILTIN) return this.#renew(embedder);
+    throw otherFiles(active, embedder.model);
+  };
+
+  /** The embedder whose vectors are being made, or must be because the built-in model changed; null: none. */
+  readonly building = async (): Promise<Embedder | null> => {
+    if (this.#options.given !== undefined) return null;
+    const { models } = this.#store;
+    const { active, building } = this.#store.read(() => ({ active: models.active(), building: models.building() }));
+    if (building === null) {
+      if (active?.name !== BUILTIN) return null;
+      const builtin = await this.#load(BUILTIN);
+      return isSameModel(active, builtin.model) ? null : builtin;
+    }
+    const embedder = await this.#load(building.name);
+    if (!isSameModel(building, embedder.model) && building.name !== BUILTIN) throw otherFiles(building, embedder.model);
+    return embedder;
+  };
+
+  /**
+   * The embedder that all vectors are to be made again with: that of the active model as it is on this machine.
+   * @throws DormouseError `model_missing`
+   */
+  async forRebuild(): Promise<Embedder> {
+    if (this.#options.given !== undefined) return this.#options.given;
+    return this.#load(this.#store.read(() => this.#store.models.active())?.name ?? BUILTIN);
+  }
+
+  async status(): Promise<ModelStatus> {
+    const store = this.#store;
+    const builtin = createBuiltinEmbedder().model;
+    return store.read(() => {
+      const active = store.models.active();
+      const building = store.models.building();
+      return {
+        active: active === null ? null : { ...identityOf(active), vectors: store.vectors.count() },
+        current: active?.name !== BUILTIN || isSameModel(active, builtin),
+        building:
+          building === null
+            ? null
+            : {
+                ...identityOf(building),
+                ...store.models.buildProgress(),
+                process: store.leases.runningHolder(VECTOR_LEASE),
+              },
+      };
+    });
+  }
+
+  async list(): Promise<ListedModel[]> {
+    const { active, building } = await this.status();
+    const { knownModelNames, hubRepository } = await import("../embed/transformer/model-names.ts");
+    const { missingModelFiles } = await import("../embed/transformer/model-folder.ts");
+    const places = await openPlaces();
+    const used = [active?.name, building?.name].filter((name) => name !== undefined);
+    const others = new Set([...knownModelNames(), ...places.names(), ...used]);
+    others.delete(BUILTIN);
+    const describe = (name: string, directory: string | null, missing: readonly string[]): ListedModel => ({
+      name,
+      active: name === active?.name || (active === null && name === BUILTIN),
+      building: name === building?.name,
+      directory,
+      present: name === BUILTIN || (directory !== null && missing.length === 0),
+      missing,
+      repository: hubRepository(name),
+    });
+    return [
+      describe(BUILTIN, null, []),
+      ...[...others].sort().map((name) => {
+        const directory = places.locate(name, name === active?.name ? this.#options.directory : undefined);
+        return describe(name, directory, directory === null ? [] : missingModelFiles(directory));
+      }),
+    ];
+  }
+
+  /**
+   * Makes the brain search with another model: finds or fetches it, makes its vectors beside the old ones, and
+   * switches when the last is there. Called again after anything stopped it, it goes on.
+   * @throws DormouseError `model_missing`, `damaged`, `lease_held` while another process makes vectors, `usage`
+   */
+  async use(name: string, options: UseModelOptions = {}): Promise<ModelStatus> {
+    const embedder = await this.#find(name, options);
+    const { beginReembedding, reembed } = await import("../remember/reembed.ts");
+    if (options.prepareOnly === true) beginReembedding(this.#store, embedder);
+    else await reembed(this.#store, embedder, options.onProgress === undefined ? {} : { onStep: options.onProgress });
+    return this.status();
+  }
+
+  async #find(name: string, options: UseModelOptions): Promise<Embedder> {
+    const { directory, queryPrefix, passagePrefix } = options;
+    if (this.#options.given?.model.name === name) return this.#options.given;
+    const { isModelName } = await import("../embed/transformer/model-names.ts");
+    if (!isModelName(name)) {
+      throw new DormouseError("usage", "a model's name is NAME or OWNER/NAME, of letters, digits, dots and dashes");
+    }
+    if (name === BUILTIN) {
+      if (directory === undefined) return this.#load(BUILTIN);
+      throw new DormouseError("usage", "the built-in model has no folder", { hint: "Leave --dir out." });
+    }
+    const places = await openPlaces();
+    const rules = {
+      ...places.entry(name).rules,
+      ...(queryPrefix === undefined ? {} : { queryPrefix }),
+      ...(passagePrefix === undefined ? {} : { passagePrefix }),
+    };
+    const folder =
+      directory ?? places.locate(name, this.#options.directory) ?? (await fetchModel(name, places, options.onProgress));
+    this.#loaded.delete(name);
+    const embedder = await this.#load(name, { directory: folder, rules });
+    const hasRules = Object.keys(rules).length > 0;
+    if (directory !== undefined || hasRules) {
+      places.remember(name, { directory: resolve(folder), ...(hasRules ? { rules } : {}) });
+    }
+    return embedder;
+  }
+
+  /** Loads a model once; a failure is not kept, so that it can be put right while the brain is open. */
+  #load(name: string, place?: ModelEntry): Promise<Embedder> {
+    const known = this.#loaded.get(name);
+    if (known !== undefined) return known;
+    const loading = name === BUILTIN ? loadBuiltin() : loadTransformer(name, place ?? {}, this.#options.directory);
+    this.#loaded.set(name, loading);
+    loading.catch(() => this.#loaded.delete(name));
+    return loading;
+  }
+
+  /**
+   * The built-in model of this package is newer than the brain's vectors, and old ones cannot be searched with it.
+   * A small brain gets new ones at once; a large one is searched by words until sleep or a person made them.
+   */
+  async #renew(builtin: Embedder): Promise<Embedder | null> {
+    const { models } = this.#store;
+    const { thoughts, building } = this.#store.read(() => ({
+      thoughts: models.countThoughts(),
+      building: models.building(),
+    }));
+    // Another model is on its way; to make these vectors first would give up those that it has.
+    const isLeftAlone = building !== null && building.name !== BUILTIN;
+    if (thoughts > (this.#options.renewAtOnce ?? RENEW_AT_ONCE) || isLeftAlone) {
+      const way = isLeftAlone ? `\`dormouse model use ${building.name}\`` : "`dormouse model use builtin` or a sleep";
+      this.#notice(`the built-in model is newer than this brain's vectors: searching by words until ${way} is done`);
+      return null;
+    }
+    try {
+      const { reembed } = await import("../remember/reembed.ts");
+      await reembed(this.#store, builtin);
+      this.#notice("the built-in model was updated: the vectors of this brain were made again");
+      return builtin;
+    } catch (error) {
+      if (!(error instanceof DormouseError) || !PASSING_FAILURES.has(error.code)) throw error;
+      this.#notice(`the built-in model is newer than this brain's vectors, and ${error.message}: searching by words`);
+      return null;
+    }
+  }
+
+  /** Said once for an open brain. */
+  #notice(notice: string): void {
+    if (this.#hasNoticed) return;
+    this.#hasNoticed = true;
+    this.#options.onNotice(notice);
+  }
+}
+
+async function loadBuiltin(): Promise<Embedder> {
+  return createBuiltinEmbedder();
+}
+
+async function openPlaces(): Promise<ModelPlaces> {
+  const { ModelPlaces } = await import("../embed/transformer/model-places.ts");
+  return new ModelPlaces();
+}
+
+/** @param preferred folder that comes before the remembered one, and after that of `place` */
+async function loadTransformer(name: string, place: ModelEntry, preferred: string | undefined): Promise<Embedder> {
+  const { readModelFolder } = await import("../embed/transformer/model-folder.ts");
+  const { createTransformerEmbedder } = await import("../embed/transformer/transformer.ts");
+  const places = await openPlaces();
+  const directory = place.directory ?? places.locate(name, preferred);
+  if (directory === null) {
+    throw new DormouseError("model_missing", `this brain's model ${name} is not on this machine`, {
+      hint: `\`dormouse model use ${name}\` fetches it or, with --dir DIR, takes it from a folder; \`dormouse model use builtin\` does without.`,
+    });
+  }
+  const given = place.rules ?? places.entry(name).rules ?? {};
+  return createTransformerEmbedder(await readModelFolder(directory, { name, given, digests: places.digests() }));
+}
+
+/** Downloads the model. @returns its folder */
+async function fetchModel(name: string, places: ModelPlaces, onProgress?: ProgressListener): Promise<string> {
+  const { hubRepository, knownModelNames } = await import("../embed/transformer/model-names.ts");
+  const repository = hubRepository(name);
+  if (repository === null) {
+    throw new DormouseError("model_missing", `the model ${name} is not on this machine`, {
+      hint: `Name its folder with --dir, or take one of ${[BUILTIN, ...knownModelNames()].join(", ")}, or OWNER/NAME from the hub.`,
+    });
+  }
+  const { downloadModel } = await import("../embed/transformer/hub.ts");
+  const folder = places.folderFor(name);
+  await downloadModel({ name, repository, folder, ...(onProgress === undefined ? {} : { onProgress }) });
+  return folder;
+}
+
+function identityOf({ name, revision, dimensions, runtime }: EmbeddingModel): EmbeddingModel {
+  return { name, revision, dimensions, runtime };
+}
+
+function otherFiles({ name, revision }: ModelRow, found: EmbeddingModel): DormouseError {
+  return new DormouseError(
+    "model_mismatch",
+    `the files of ${name} on this machine (revision ${found.revision}) are not those that made this brain's vectors (${revision})`,
+    { hint: `\`dormouse model use ${name}\` makes the vectors again with the files that are here.` },
+  );
+}
