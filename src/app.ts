@@ -5,7 +5,13 @@
  */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { BrainModels, type ListedModel, type ModelStatus, type UseModelOptions } from "./app/brain-models.ts";
+import {
+  BrainModels,
+  type ListedModel,
+  type ModelStatus,
+  RENEW_AT_ONCE,
+  type UseModelOptions,
+} from "./app/brain-models.ts";
 import { type Clock, dayOf, systemClock } from "./core/clock.ts";
 import { parseEventId } from "./core/ids.ts";
 import type { Embedder, ProgressListener } from "./core/ports.ts";
@@ -83,6 +89,20 @@ export interface LedgerQuery {
 
 const DEFAULT_LEDGER_LIMIT = 20;
 
+/**
+ * Analyses all words again after the analyser changed, while that takes a second or two. A larger brain is searched
+ * by the terms it has, which miss what only the newer analyser knows, until sleep has made them anew.
+ */
+function renewFullText(store: Store, onNotice: (notice: string) => void = () => {}): void {
+  if (store.fullText.totals().documents > RENEW_AT_ONCE) {
+    onNotice("the words of this brain were analysed by an older version: some may be missed until the next sleep");
+    return;
+  }
+  store.write(() => {
+    if (store.fullText.isOutdated()) rebuildFullText(store);
+  });
+}
+
 /** `DORMOUSE_BRAIN`, else `~/.dormouse/brain.db`. */
 export function defaultBrainPath(environment: NodeJS.ProcessEnv = process.env): string {
   return environment.DORMOUSE_BRAIN || join(homedir(), ".dormouse", "brain.db");
@@ -107,11 +127,7 @@ export class Brain {
   static open(options: BrainOptions = {}): Brain {
     const path = options.path ?? defaultBrainPath();
     const store = Store.open(path, options.clock ?? systemClock, { create: options.create === true });
-    if (store.fullText.isOutdated()) {
-      store.write(() => {
-        if (store.fullText.isOutdated()) rebuildFullText(store);
-      });
-    }
+    if (store.fullText.isOutdated()) renewFullText(store, options.onNotice);
     return new Brain(store, options);
   }
 

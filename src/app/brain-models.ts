@@ -13,8 +13,8 @@ import type { ModelRow } from "../store/vector-table.ts";
 
 /** The model every brain begins with. */
 const BUILTIN = "builtin";
-/** Thoughts whose vectors are made again at once when the built-in model changed: a second or two. */
-const RENEW_AT_ONCE = 20_000;
+/** Thoughts whose vectors or words are made again at once when the built-in model or the analyser changed: a second or two. */
+export const RENEW_AT_ONCE = 20_000;
 /** Failures on which a search does without vectors that it meant to make again. */
 const PASSING_FAILURES = new Set(["busy", "disk_full", "io", "lease_held"]);
 

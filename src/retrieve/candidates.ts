@@ -92,7 +92,7 @@ function addCandidates(
     scopeIds: store.scopes.readableIds(),
     ...(input.filter.kindIds === undefined ? {} : { kindIds: input.filter.kindIds }),
     ...(input.filter.domainIds === undefined ? {} : { domainIds: input.filter.domainIds }),
-    ...(hasLateFilter ? { eligible: input.eligible.subquery() } : {}),
+    ...(hasLateFilter ? { eligible: input.eligible } : {}),
   });
   for (const { nodeId, cosine } of neighbors) cosines.set(nodeId, cosine);
   add(input.eligible.among(neighbors.map(({ nodeId }) => nodeId).filter((id) => !rows.has(id))));

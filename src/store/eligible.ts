@@ -42,6 +42,7 @@ export class Eligible {
   readonly #narrow: { readonly sql: string; readonly params: readonly number[] } | null;
   /** What `few` found, so that `count` need not ask again. */
   #found: readonly number[] | null = null;
+  readonly #known = new Map<number, boolean>();
 
   constructor(connection: Connection, filter: EligibleFilter) {
     this.#connection = connection;
@@ -85,6 +86,17 @@ export class Eligible {
   /** A condition that the node of this id passes, for a query that finds ids by itself. */
   test(id: string): { readonly sql: string; readonly params: readonly number[] } {
     return { sql: `EXISTS (SELECT 1 FROM node n WHERE n.id = ${id} AND ${this.#condition})`, params: this.#params };
+  }
+
+  /** Whether this node passes; what was asked once is remembered as long as this object lives. */
+  passes(nodeId: number): boolean {
+    let passes = this.#known.get(nodeId);
+    if (passes === undefined) {
+      const { sql, params } = this.test("?");
+      passes = this.#connection.values<number>(`SELECT ${sql}`).get(nodeId, ...params) === 1;
+      this.#known.set(nodeId, passes);
+    }
+    return passes;
   }
 
   /**

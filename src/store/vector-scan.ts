@@ -15,8 +15,8 @@ export interface RowFilter {
   readonly scopeIds?: readonly number[];
   readonly kindIds?: readonly number[];
   readonly domainIds?: readonly number[];
-  /** Node ids; all others are left out. */
-  readonly among?: ReadonlySet<number>;
+  /** Asked last, and only for rows near enough to count. */
+  readonly test?: (nodeId: number) => boolean;
 }
 
 interface Condition {
@@ -37,13 +37,14 @@ export class VectorScan {
   readonly #query: Int8Array;
   readonly #k: number;
   readonly #conditions: readonly Condition[];
-  readonly #among: ReadonlySet<number> | undefined;
+  readonly #test: ((nodeId: number) => boolean) | undefined;
   readonly #squares: Squares;
   #found: NearRow[] = [];
   #limit = Number.POSITIVE_INFINITY;
-  /** Rows read so far, and those of them that passed the filter. */
-  rows = 0;
-  passed = 0;
+  /** Rows whose columns passed, those of them that were tested, and those that passed the test. */
+  #matching = 0;
+  #tested = 0;
+  #passed = 0;
 
   /** @param squares may be shared by scans one after the other */
   constructor(connection: Connection, table: string, squares: Squares, query: Int8Array, k: number, filter: RowFilter) {
@@ -51,7 +52,7 @@ export class VectorScan {
     this.#table = table;
     this.#query = query;
     this.#k = k;
-    this.#among = filter.among;
+    this.#test = filter.test;
     this.#squares = squares;
     const allow = (column: number, ids: readonly number[] | undefined) =>
       ids === undefined ? [] : [{ column, allowed: new Set(ids) }];
@@ -71,6 +72,16 @@ export class VectorScan {
     for (const chunk of isAll ? statement.iterate() : statement.iterate(JSON.stringify(cells))) this.#readChunk(chunk);
   }
 
+  /** Rows in hand, at most k and a few. */
+  get found(): number {
+    return this.#found.length;
+  }
+
+  /** How many of the rows read pass the whole filter, if those that were tested are like the others. */
+  estimatePassing(): number {
+    return this.#tested === 0 ? this.#matching : (this.#matching * this.#passed) / this.#tested;
+  }
+
   /** The k nearest of what was read, nearest first, ties by node id. */
   nearest(): readonly NearRow[] {
     this.#cut();
@@ -84,13 +95,18 @@ export class VectorScan {
     let squares: Int32Array | undefined;
     for (let slot = 0; slot < slots; slot++) {
       if (!isTaken(validity, slot)) continue;
-      this.rows += 1;
-      if (!this.#passes(columns, slot) || this.#among?.has(nodeIdAt(rowIds, slot)) === false) continue;
-      this.passed += 1;
+      if (!this.#passes(columns, slot)) continue;
+      this.#matching += 1;
       squares ??= this.#measure(vectors);
       const square = squares[slot] as number;
       if (square > this.#limit) continue;
-      this.#found.push({ nodeId: nodeIdAt(rowIds, slot), square });
+      const nodeId = nodeIdAt(rowIds, slot);
+      if (this.#test !== undefined) {
+        this.#tested += 1;
+        if (!this.#test(nodeId)) continue;
+        this.#passed += 1;
+      }
+      this.#found.push({ nodeId, square });
       if (this.#found.length >= this.#k + SLACK) this.#cut();
     }
   }

@@ -31,12 +31,19 @@ export interface Neighbor {
   readonly cosine: number;
 }
 
+/** A condition that an index of its own may know. */
+export interface NodeTest {
+  /** SQL `SELECT id …` of the nodes that pass, with its parameters. */
+  subquery(): { readonly sql: string; readonly params: readonly (number | string)[] };
+  passes(nodeId: number): boolean;
+}
+
 export interface VectorFilter {
   readonly scopeIds: readonly number[];
   readonly kindIds?: readonly number[];
   readonly domainIds?: readonly number[];
-  /** SQL `SELECT id …` of eligible nodes with its parameters; filters before the cut. */
-  readonly eligible?: { readonly sql: string; readonly params: readonly (number | string)[] };
+  /** Any other condition; filters before the cut. */
+  readonly eligible?: NodeTest;
   /** Read every cell, however many there are. */
   readonly exact?: true;
 }
@@ -107,11 +114,11 @@ export class Vectors {
     if (few !== null) return { neighbors: this.#nearestAmong(query, k, filter, few), exact: true };
     const { eligible, scopeIds, ...columns } = filter;
     const scopes = this.#isEveryScope(scopeIds) ? {} : { scopeIds };
-    const among = eligible === undefined ? {} : { among: new Set(this.#ids(eligible.sql, eligible.params)) };
+    const test = eligible === undefined ? {} : { test: (nodeId: number) => eligible.passes(nodeId) };
     const scan = new VectorScan(this.#connection, this.#table(), this.#scratch(), query, k, {
       ...columns,
       ...scopes,
-      ...among,
+      ...test,
     });
     const exact = order.length === 0 || !readCells(scan, order, k);
     if (order.length === 0) scan.read("all");
@@ -157,7 +164,7 @@ export class Vectors {
   #few({ scopeIds, kindIds, domainIds, eligible }: VectorFilter): readonly number[] | null {
     const marks = (ids: readonly number[]) => ids.map(() => "?").join(", ");
     const ways: { readonly sql: string; readonly params: readonly (number | string)[] }[] = [];
-    if (eligible !== undefined) ways.push(eligible);
+    if (eligible !== undefined) ways.push(eligible.subquery());
     if (kindIds !== undefined) {
       ways.push({ sql: `SELECT id FROM node WHERE kind_id IN (${marks(kindIds)})`, params: kindIds });
     }
@@ -187,7 +194,6 @@ export class Vectors {
 
   #nearestAmong(query: Int8Array, k: number, filter: VectorFilter, nodeIds: readonly number[]): Neighbor[] {
     const { scopeIds, kindIds, domainIds, eligible } = filter;
-    const passes = eligible === undefined ? null : new Set(this.#ids(eligible.sql, eligible.params));
     const wanted = this.#connection
       .values<number>(
         `SELECT n.id FROM json_each(@ids) wanted CROSS JOIN node n ON n.id = wanted.value
@@ -201,7 +207,7 @@ export class Vectors {
         kinds: kindIds === undefined ? null : JSON.stringify(kindIds),
         domains: domainIds === undefined ? null : JSON.stringify(domainIds),
       })
-      .filter((id) => passes?.has(id) !== false);
+      .filter((id) => eligible?.passes(id) !== false);
     return this.#measure(query, [...new Set(wanted)])
       .sort((a, b) => a.square - b.square || a.nodeId - b.nodeId)
       .slice(0, k)
@@ -242,15 +248,15 @@ export class Vectors {
  */
 function readCells(scan: VectorScan, order: readonly number[], k: number): boolean {
   scan.read([FRESH_CELL]);
-  const fresh = scan.passed;
+  const fresh = scan.estimatePassing();
   let read = 0;
   let wanted = Math.ceil(coverage(order.length * TYPICAL_CELL_ROWS) * order.length);
   while (read < wanted) {
     scan.read(order.slice(read, wanted));
     read = Math.min(wanted, order.length);
-    const estimate = ((scan.passed - fresh) / read) * order.length;
+    const estimate = (Math.max(0, scan.estimatePassing() - fresh) / read) * order.length;
     wanted = Math.ceil(coverage(estimate) * order.length);
-    if (scan.passed < k) wanted = Math.max(wanted, Math.min(order.length, 2 * read));
+    if (scan.found < k) wanted = Math.max(wanted, Math.min(order.length, 2 * read));
   }
   return read < order.length;
 }

@@ -152,6 +152,25 @@ describe("a brain whose index an earlier analyser made", () => {
     expect((await after.doctor()).checks.filter(({ violations }) => violations > 0)).toEqual([]);
     after.close();
   });
+
+  it("is opened at once when it is large, says what is missing, and is indexed anew by sleep", async () => {
+    const made = await openBrainOf("earlier and large", ["The kettle is descaled in May"]);
+    const { path } = made;
+    made.close();
+    const db = new Database(path);
+    db.prepare("UPDATE full_text_state SET analyser = 'older', documents = 20001").run();
+    db.close();
+
+    const notices: string[] = [];
+    const brain = Brain.open({ path, embedder: wordsOnly, onNotice: (notice) => notices.push(notice) });
+    expect(notices).toEqual([expect.stringContaining("until the next sleep")]);
+    expect(await findByWords(brain, "kettle", 1)).toEqual(["The kettle is descaled in May"]);
+    await brain.sleep();
+    expect((await brain.doctor()).healthy).toBe(true);
+    brain.close();
+    Brain.open({ path, embedder: wordsOnly, onNotice: (notice) => notices.push(notice) }).close();
+    expect(notices).toHaveLength(1);
+  });
 });
 
 const shared = process.env.DORMOUSE_SHARED;

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RememberInput } from "../../src/core/types.ts";
 import { search } from "../../src/retrieve/search.ts";
 import { runSleep } from "../../src/sleep/cycle.ts";
+import { Eligible } from "../../src/store/eligible.ts";
 import type { VectorFilter } from "../../src/store/vectors.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
-import { SMALL_CELLS, searchEverything } from "../support/cells.ts";
+import { idTest, SMALL_CELLS, searchEverything } from "../support/cells.ts";
 
 const WORDS = "river stone lamp garden winter bread music harbour paper cloud wool salt bridge clock mirror fox".split(
   " ",
@@ -90,7 +91,8 @@ const words = () => fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLengt
 function toFilter({ store }: TestStore, { scopes, kinds, domains, everyNth }: Chosen): VectorFilter {
   const idsOf = (type: "kind" | "domain", names: readonly (string | undefined)[], places: readonly number[]) =>
     places.flatMap((place) => store.labels.find(type, names[place] ?? "") ?? []);
-  const eligible = { sql: "SELECT id FROM node WHERE id % ? = 0", params: [everyNth ?? 1] };
+  const step = everyNth ?? 1;
+  const eligible = idTest("SELECT id FROM node WHERE id % ? = 0", [step], (nodeId) => nodeId % step === 0);
   return {
     scopeIds: scopes.flatMap((place) => store.scopes.idOf(SCOPES[place])),
     ...(kinds === null ? {} : { kindIds: idsOf("kind", KINDS, kinds) }),
@@ -182,7 +184,7 @@ describe("the nearest vectors of a shelved brain", () => {
     const { store } = brain;
     const query = await brain.embedder.embedQuery("river stone lamp garden");
     const kindIds = [store.labels.find("kind", "rare") ?? 0];
-    const inNodes = { sql: "SELECT id FROM node WHERE kind_id = ?", params: kindIds };
+    const inNodes = new Eligible(store.connection, { kindIds });
     const far = searchEverything(store, query, 5, { ...open(brain), kindIds });
     expect(far.length).toBeGreaterThan(3);
     expect(far[0]?.cosine).toBeLessThan(store.vectors.nearest(query, 40, open(brain)).neighbors[39]?.cosine ?? 0);

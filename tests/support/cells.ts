@@ -4,7 +4,7 @@
  */
 import { cosineFromL2 } from "../../src/core/ports.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Neighbor, VectorFilter } from "../../src/store/vectors.ts";
+import type { Neighbor, NodeTest, VectorFilter } from "../../src/store/vectors.ts";
 
 /** Cells are made already of the few vectors that a test has. */
 export const SMALL_CELLS = { shelveMinVectors: 40, cellRows: 16 };
@@ -12,16 +12,6 @@ export const SMALL_CELLS = { shelveMinVectors: 40, cellRows: 16 };
 /** The k nearest visible thoughts with a vector, by reading each of them from the canonical rows. */
 export function searchEverything(store: Store, query: Int8Array, k: number, filter: VectorFilter): Neighbor[] {
   const { db } = store.connection;
-  const eligible = filter.eligible;
-  const passes =
-    eligible === undefined
-      ? null
-      : new Set(
-          db
-            .prepare(eligible.sql)
-            .pluck()
-            .all(...eligible.params),
-        );
   const nodes = db
     .prepare(
       `SELECT id, scope_id AS scope, kind_id AS kind, domain_id AS domain FROM node
@@ -33,7 +23,7 @@ export function searchEverything(store: Store, query: Int8Array, k: number, filt
     .filter(({ id, scope, kind, domain }) => {
       const isKind = filter.kindIds?.includes(kind) ?? true;
       const isDomain = filter.domainIds?.includes(domain ?? 0) ?? true;
-      return filter.scopeIds.includes(scope) && isKind && isDomain && passes?.has(id) !== false;
+      return filter.scopeIds.includes(scope) && isKind && isDomain && filter.eligible?.passes(id) !== false;
     })
     .flatMap(({ id }) => {
       const vector = store.vectors.get(id);
@@ -42,6 +32,11 @@ export function searchEverything(store: Store, query: Int8Array, k: number, filt
     .sort((a, b) => a.square - b.square || a.nodeId - b.nodeId)
     .slice(0, k)
     .map(({ nodeId, square }) => ({ nodeId, cosine: cosineFromL2(Math.sqrt(square)) }));
+}
+
+/** A filter on ids; both of its forms say the same. */
+export function idTest(sql: string, params: readonly number[], passes: (nodeId: number) => boolean): NodeTest {
+  return { subquery: () => ({ sql, params }), passes };
 }
 
 function squareBetween(a: Int8Array, b: Int8Array): number {
