@@ -55,6 +55,7 @@ const program = await build({
   entryPoints: { program: "src/cli/main.ts" },
   banner: { js: 'const bundleUrl=require("node:url").pathToFileURL(__filename).href;' },
 });
+await escapeNonAscii(join(outdir, "program.cjs"));
 const digest = createHash("sha256")
   .update(await readFile(join(outdir, "program.cjs")))
   .digest("hex")
@@ -80,6 +81,18 @@ await warmCompileCache();
 const outputs = metafiles.flatMap((metafile) => Object.values(metafile.outputs));
 const bytes = outputs.reduce((sum, output) => sum + output.bytes, 0);
 console.log(`built ${relative(root, outdir)}: ${outputs.length} files, ${Math.round(bytes / 1024)} KiB of code`);
+
+/**
+ * Leaves a bundle of ASCII only, which `start.ts` counts on. esbuild escapes what strings hold but not what regular
+ * expressions do; the escape of a UTF-16 unit means the same in both.
+ */
+async function escapeNonAscii(path) {
+  const code = await readFile(path, "utf8");
+  // Behind a backslash the escape would mean another thing.
+  if (/\\[^\0-\x7F]/.test(code)) throw new Error("a character beyond ASCII stands behind a backslash");
+  const escaped = code.replace(/[^\0-\x7F]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  await writeFile(path, escaped);
+}
 
 /**
  * Has the command line leave V8's compiled form of what a `context` runs, the command that agents start at

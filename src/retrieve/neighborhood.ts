@@ -8,6 +8,8 @@ import { type Edge, type EdgeType, SEQUENCE_REACH } from "./score.ts";
 
 /** Neighbours followed from one node over one type of edge, and occurrences of it looked around. */
 const FAN_OUT = 6;
+/** Best seeds around which the conversation is read as far as it reaches; of the others only the next turns. */
+const FAR_SEEDS = 20;
 /** Derivation edges followed one after another. */
 const DERIVATION_HOPS = 2;
 
@@ -32,7 +34,10 @@ export function gatherNeighborhood(
     for (const row of everyone.among(unknown)) rows.set(row.id, row);
   };
 
-  const surroundings = store.occurrences.surroundings(seeds, FAN_OUT, SEQUENCE_REACH);
+  const surroundings = [
+    ...store.occurrences.surroundings(seeds.slice(0, FAR_SEEDS), FAN_OUT, SEQUENCE_REACH),
+    ...store.occurrences.surroundings(seeds.slice(FAR_SEEDS), FAN_OUT, 1),
+  ];
   const linked = (["similar", "mention"] as const).flatMap((type) =>
     store.links.neighbors(seeds, type, FAN_OUT).map((pair) => ({ ...pair, type })),
   );

@@ -8,7 +8,7 @@ import { analyse } from "../text/analyse.ts";
 import { appetiteOf, type FusedScore, type OwnScore } from "./score.ts";
 
 /** Best candidates whose places are looked at, and occurrences of each. */
-const PLACED = 200;
+const PLACED = 120;
 const PLACES_EACH = 4;
 /** Share of the best score in a source that a very short text of the same source gains. */
 const SOURCE_SHARE = 0.1;

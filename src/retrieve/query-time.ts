@@ -13,7 +13,7 @@ export interface QueryTime {
 
 /** What a question must hold for a time to be looked for in it: loading the parser takes longer than a search. */
 const HINTS_AT_TIME =
-  /\b(?:\d{1,4}|jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|january|february|march|april|june|july|august|september|october|november|december|yesterday|today|ago|last|past|previous|this)\b/i;
+  /\b(?:(?:19|20)\d\d|\d{1,2}[/.-]\d{1,2}|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|yesterday|today|ago|(?:last|past|previous|this|few|\d+) (?:\w+ )?(?:day|week|month|year|weekend|spring|summer|autumn|fall|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?)\b/i;
 const LONGEST_QUERY = 1_000;
 const POINTS_BACK = /\b(?:last|past|previous|this)\b/i;
 /** "past two weeks", "last few months": from then until now. "last week" is a week. */

@@ -14,7 +14,7 @@ import { liftByPlace, NO_LIFT, type PlaceLift } from "./place.ts";
 import { bm25, type FusedScore, fuseAndSpread, type OwnScore } from "./score.ts";
 
 /** Best candidates whose neighbours are looked at. */
-const SPREAD_SEEDS = 60;
+const SPREAD_SEEDS = 40;
 /**
  * How strongly the weight in [0.5, 1] is applied: as its fourth root, in [0.84, 1]. Whole, it put what merely
  * touches the question before the old answer itself (LoCoMo Hit@10 76.3 instead of 77.5).

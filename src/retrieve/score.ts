@@ -4,9 +4,9 @@
  */
 
 /** BM25 saturation of repeated terms; what people say repeats less than documents do. */
-const K1 = 0.9;
+const K1 = 0.8;
 /** BM25 length normalisation: short turns want 0.3, long messages 0.6. */
-const B = 0.4;
+const B = 0.45;
 /** Weights of words and vectors in the sum. */
 const TEXT_WEIGHT = 1.15;
 const VECTOR_WEIGHT = 1;

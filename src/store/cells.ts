@@ -5,7 +5,17 @@
  */
 import type { Connection } from "./connection.ts";
 import { Squares } from "./squares.ts";
-import { bytesOf, type Chunk, chunkSql, countSlots, isTaken, type ModelRow, nodeIdAt, toInt8 } from "./vector-table.ts";
+import {
+  bytesOf,
+  type Chunk,
+  chunkSql,
+  countSlots,
+  isTaken,
+  type ModelRow,
+  nodeIdAt,
+  toHalves,
+  toInt8,
+} from "./vector-table.ts";
 
 /** Where rows are until sleep shelves them. */
 export const FRESH_CELL = 0;
@@ -194,10 +204,11 @@ function joinCentroids(rows: readonly CellRow[], dimensions: number): Int8Array 
 function eachRow(chunk: Chunk, dimensions: number, take: (nodeId: number, vector: Int8Array) => void): void {
   const [validity, rowIds, vectors] = chunk;
   const slots = countSlots(chunk, dimensions);
+  const ids = toHalves(rowIds);
   const numbers = new Int8Array(vectors.buffer, vectors.byteOffset, vectors.length);
   for (let slot = 0; slot < slots; slot++) {
     if (!isTaken(validity, slot)) continue;
-    take(nodeIdAt(rowIds, slot), numbers.subarray(slot * dimensions, (slot + 1) * dimensions));
+    take(nodeIdAt(ids, slot), numbers.subarray(slot * dimensions, (slot + 1) * dimensions));
   }
 }
 

@@ -117,21 +117,25 @@ export class Squares {
   readonly #dimensions: number;
   /** Bytes from one row to the next. */
   readonly #stride: number;
-  readonly #memory: InstanceType<typeof WebAssembly.Memory>;
+  /** Null where the process may not reserve the gigabytes of address space that V8 wants for one. */
+  readonly #memory: InstanceType<typeof WebAssembly.Memory> | null;
   readonly #loop: SquaresLoop;
   #count = 0;
-  #bytes: Int8Array;
-  #query: Int16Array;
+  #buffer: ArrayBuffer;
 
   constructor(dimensions: number) {
     if (dimensions > MAX_DIMENSIONS) throw new RangeError(`at most ${MAX_DIMENSIONS} dimensions`);
     this.#dimensions = dimensions;
     this.#stride = Math.ceil(dimensions / LANES) * LANES;
-    this.#memory = new WebAssembly.Memory({ initial: 2 });
+    this.#memory = reserveMemory();
+    if (this.#memory === null) {
+      this.#buffer = new ArrayBuffer(2 * PAGE);
+      this.#loop = (query, row, count, stride, out) => measureSlowly(this.#buffer, query, row, count, stride, out);
+      return;
+    }
     compiled ??= new WebAssembly.Module(assemble());
     this.#loop = new WebAssembly.Instance(compiled, { host: { memory: this.#memory } }).exports.squares;
-    this.#bytes = new Int8Array(this.#memory.buffer);
-    this.#query = new Int16Array(this.#memory.buffer, 0, this.#stride);
+    this.#buffer = this.#memory.buffer;
   }
 
   /** Replaces the rows. @param rows vectors side by side; copied */
@@ -139,22 +143,23 @@ export class Squares {
     const count = rows.length / this.#dimensions;
     this.#reserve(count);
     this.#count = count;
+    const bytes = new Int8Array(this.#buffer);
     if (this.#stride === this.#dimensions) {
-      this.#bytes.set(rows, ROWS_AT);
+      bytes.set(rows, ROWS_AT);
       return;
     }
     for (let row = 0; row < count; row++) {
       const from = row * this.#dimensions;
-      this.#bytes.set(rows.subarray(from, from + this.#dimensions), ROWS_AT + row * this.#stride);
+      bytes.set(rows.subarray(from, from + this.#dimensions), ROWS_AT + row * this.#stride);
     }
   }
 
   /** Squared distances of the query to the rows, in their order. Valid until the next call of any method. */
   from(query: Int8Array): Int32Array {
-    this.#query.set(query);
+    new Int16Array(this.#buffer, 0, this.#stride).set(query);
     const out = this.#resultsAt(this.#count);
     this.#loop(0, ROWS_AT, this.#count, this.#stride, out);
-    return new Int32Array(this.#memory.buffer, out, this.#count);
+    return new Int32Array(this.#buffer, out, this.#count);
   }
 
   #resultsAt(count: number): number {
@@ -162,10 +167,44 @@ export class Squares {
   }
 
   #reserve(count: number): void {
-    const missing = this.#resultsAt(count) + 4 * count - this.#memory.buffer.byteLength;
+    const missing = this.#resultsAt(count) + 4 * count - this.#buffer.byteLength;
     if (missing <= 0) return;
+    if (this.#memory === null) {
+      this.#buffer = new ArrayBuffer(this.#buffer.byteLength + Math.ceil(missing / PAGE) * PAGE);
+      return;
+    }
     this.#memory.grow(Math.ceil(missing / PAGE));
-    this.#bytes = new Int8Array(this.#memory.buffer);
-    this.#query = new Int16Array(this.#memory.buffer, 0, this.#stride);
+    this.#buffer = this.#memory.buffer;
+  }
+}
+
+function reserveMemory(): InstanceType<typeof WebAssembly.Memory> | null {
+  try {
+    return new WebAssembly.Memory({ initial: 2 });
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** What the loop in WebAssembly does, over the same layout. */
+function measureSlowly(
+  buffer: ArrayBuffer,
+  query: number,
+  row: number,
+  count: number,
+  stride: number,
+  out: number,
+): void {
+  const wanted = new Int16Array(buffer, query, stride);
+  const rows = new Int8Array(buffer, row, count * stride);
+  const squares = new Int32Array(buffer, out, count);
+  for (let index = 0; index < count; index++) {
+    let sum = 0;
+    for (let at = 0; at < stride; at++) {
+      const difference = (wanted[at] as number) - (rows[index * stride + at] as number);
+      sum += difference * difference;
+    }
+    squares[index] = sum;
   }
 }

@@ -145,6 +145,9 @@ export class Store {
       this.thoughts.forgetCache();
       this.models.forgetCache();
       throw error;
+    } finally {
+      this.vectors.endTransaction();
+      this.buildingVectors.endTransaction();
     }
   }
 

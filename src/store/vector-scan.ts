@@ -24,10 +24,58 @@ interface Condition {
   readonly allowed: ReadonlySet<number>;
 }
 
+/** Room that scans of one table use one after the other. */
+export interface Scratch {
+  readonly squares: Squares;
+  /** What the last scan measured. */
+  readonly measured: MeasuredRows;
+}
+
 export interface NearRow {
   readonly nodeId: number;
   /** Squared L2 distance. */
   readonly square: number;
+}
+
+/** Squared distances from the query that was scanned with last to every row that was read, by node id. */
+export class MeasuredRows {
+  #query: Int8Array | null = null;
+  #squares = new Int32Array(0);
+  /** The query that wrote each entry, counted; entries of older ones do not count. */
+  #turns = new Uint32Array(0);
+  #turn = 0;
+
+  /** Goes on with the same query, or forgets what was measured for another. */
+  begin(query: Int8Array): void {
+    if (query === this.#query) return;
+    this.#query = query;
+    this.#turn += 1;
+  }
+
+  /** A vector changed. */
+  forget(): void {
+    this.#query = null;
+  }
+
+  set(nodeId: number, square: number): void {
+    if (nodeId >= this.#squares.length) this.#grow(nodeId + 1);
+    this.#squares[nodeId] = square;
+    this.#turns[nodeId] = this.#turn;
+  }
+
+  /** Undefined for a row that was not read for this very query. */
+  get(query: Int8Array, nodeId: number): number | undefined {
+    return query === this.#query && this.#turns[nodeId] === this.#turn ? this.#squares[nodeId] : undefined;
+  }
+
+  #grow(least: number): void {
+    const length = Math.max(least, 2 * this.#squares.length, 1024);
+    const [squares, turns] = [new Int32Array(length), new Uint32Array(length)];
+    squares.set(this.#squares);
+    turns.set(this.#turns);
+    this.#squares = squares;
+    this.#turns = turns;
+  }
 }
 
 /** One query's walk over any number of cells, in any portions; each cell at most once. */
@@ -39,6 +87,7 @@ export class VectorScan {
   readonly #conditions: readonly Condition[];
   readonly #test: ((nodeId: number) => boolean) | undefined;
   readonly #squares: Squares;
+  readonly #measured: MeasuredRows;
   #found: NearRow[] = [];
   #limit = Number.POSITIVE_INFINITY;
   /** Rows whose columns passed, those of them that were tested, and those that passed the test. */
@@ -46,14 +95,16 @@ export class VectorScan {
   #tested = 0;
   #passed = 0;
 
-  /** @param squares may be shared by scans one after the other */
-  constructor(connection: Connection, table: string, squares: Squares, query: Int8Array, k: number, filter: RowFilter) {
+  /** @param scratch may be shared by scans one after the other */
+  constructor(connection: Connection, table: string, scratch: Scratch, query: Int8Array, k: number, filter: RowFilter) {
     this.#connection = connection;
     this.#table = table;
     this.#query = query;
     this.#k = k;
     this.#test = filter.test;
-    this.#squares = squares;
+    this.#squares = scratch.squares;
+    this.#measured = scratch.measured;
+    this.#measured.begin(query);
     const allow = (column: number, ids: readonly number[] | undefined) =>
       ids === undefined ? [] : [{ column, allowed: new Set(ids) }];
     this.#conditions = [
@@ -64,12 +115,18 @@ export class VectorScan {
     ];
   }
 
-  /** Takes in the rows of these cells, or of all. */
-  read(cells: readonly number[] | "all"): void {
+  /** Takes in the rows of these cells. */
+  readCells(cells: readonly number[]): void {
     const columns = this.#conditions.map(({ column }) => column);
-    const isAll = cells === "all";
-    const statement = this.#connection.tuples<Chunk>(chunkSql(this.#table, isAll ? "all" : "given", columns));
-    for (const chunk of isAll ? statement.iterate() : statement.iterate(JSON.stringify(cells))) this.#readChunk(chunk);
+    const statement = this.#connection.tuples<Chunk>(chunkSql(this.#table, "given", columns));
+    const places = columns.map((_, index) => index);
+    for (const chunk of statement.iterate(JSON.stringify(cells))) this.#readChunk(chunk, places);
+  }
+
+  /** Takes in the rows of chunks that were selected with every metadata column. */
+  readChunks(chunks: Iterable<Chunk>): void {
+    const places = this.#conditions.map(({ column }) => column);
+    for (const chunk of chunks) this.#readChunk(chunk, places);
   }
 
   /** Rows in hand, at most k and a few. */
@@ -88,10 +145,12 @@ export class VectorScan {
     return this.#found;
   }
 
-  #readChunk(chunk: Chunk): void {
+  /** @param places of the conditions' columns among the chunk's */
+  #readChunk(chunk: Chunk, places: readonly number[]): void {
     const [validity, rowIds, vectors, ...metadata] = chunk;
     const slots = countSlots(chunk, this.#query.length);
-    const columns = metadata.map(toHalves);
+    const ids = toHalves(rowIds);
+    const columns = places.map((place) => toHalves(metadata[place] as Buffer));
     let squares: Int32Array | undefined;
     for (let slot = 0; slot < slots; slot++) {
       if (!isTaken(validity, slot)) continue;
@@ -99,8 +158,9 @@ export class VectorScan {
       this.#matching += 1;
       squares ??= this.#measure(vectors);
       const square = squares[slot] as number;
+      const nodeId = nodeIdAt(ids, slot);
+      this.#measured.set(nodeId, square);
       if (square > this.#limit) continue;
-      const nodeId = nodeIdAt(rowIds, slot);
       if (this.#test !== undefined) {
         this.#tested += 1;
         if (!this.#test(nodeId)) continue;

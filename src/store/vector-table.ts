@@ -71,13 +71,14 @@ export function isTaken(validity: Uint8Array, slot: number): boolean {
   return (((validity[slot >> 3] as number) >> (slot & 7)) & 1) === 1;
 }
 
-export function nodeIdAt(rowIds: Buffer, slot: number): number {
-  return Number(rowIds.readBigInt64LE(slot * WORD_BYTES));
+/** @param rowIds of the chunk, as `toHalves` gives them */
+export function nodeIdAt(rowIds: Int32Array, slot: number): number {
+  return (rowIds[2 * slot + 1] as number) * 2 ** 32 + ((rowIds[2 * slot] as number) >>> 0);
 }
 
-/** The chunk's values of one metadata column as pairs of halves, low half first. */
-export function toHalves(metadata: Buffer): Int32Array {
-  const aligned = metadata.byteOffset % 4 === 0 ? metadata : Buffer.from(metadata);
+/** The chunk's row ids, or its values of one metadata column, as pairs of halves, low half first. */
+export function toHalves(words: Buffer): Int32Array {
+  const aligned = words.byteOffset % 4 === 0 ? words : new Uint8Array(words);
   return new Int32Array(aligned.buffer, aligned.byteOffset, aligned.length / 4);
 }
 

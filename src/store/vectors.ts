@@ -7,8 +7,8 @@ import { cosineFromL2 } from "../core/ports.ts";
 import { Cells, FRESH_CELL } from "./cells.ts";
 import type { Connection } from "./connection.ts";
 import { Squares } from "./squares.ts";
-import { type NearRow, VectorScan } from "./vector-scan.ts";
-import { bytesOf, type ModelRow, toInt8 } from "./vector-table.ts";
+import { MeasuredRows, type NearRow, type Scratch, VectorScan } from "./vector-scan.ts";
+import { bytesOf, type Chunk, chunkSql, METADATA, type ModelRow, toInt8 } from "./vector-table.ts";
 import { readable, unhidden } from "./visibility.ts";
 
 /** Ids bound in one statement. */
@@ -24,6 +24,17 @@ const TYPICAL_CELL_ROWS = 160;
 const COVERAGE_AT = 100_000;
 const COVERAGE_SHARE = 0.18;
 const COVERAGE_POWER = -0.4;
+
+/** A table of at most so many chunks, 20,000 rows and some, is kept in memory between the searches of a process. */
+const KEPT_CHUNKS = 200;
+
+/** All chunks of a table, and of when they are. */
+interface KeptChunks {
+  readonly table: string;
+  /** SQLite's count of what other connections committed. */
+  readonly dataVersion: number;
+  readonly chunks: readonly Chunk[];
+}
 
 export interface Neighbor {
   readonly nodeId: number;
@@ -60,7 +71,10 @@ export class Vectors {
   readonly #connection: Connection;
   readonly #model: () => ModelRow;
   readonly cells: Cells;
-  #squares: { readonly dimensions: number; readonly squares: Squares } | null = null;
+  #kept: KeptChunks | null = null;
+  /** Whether this connection wrote a row in the transaction that is open. */
+  #hasWritten = false;
+  #room: (Scratch & { readonly table: string }) | null = null;
 
   constructor(connection: Connection, model: () => ModelRow) {
     this.#connection = connection;
@@ -70,6 +84,7 @@ export class Vectors {
 
   /** Stores the vector of a node, replacing an older one. */
   put(nodeId: number, vector: Int8Array): void {
+    this.#touch();
     this.#connection.sql(`DELETE FROM ${this.#table()} WHERE node_id = ?`).run(BigInt(nodeId));
     this.insert(nodeId, vector);
   }
@@ -77,6 +92,7 @@ export class Vectors {
   /** Stores the vector of a node that has none. The zero vector is stored too: its node is in no neighbourhood. */
   insert(nodeId: number, vector: Int8Array): void {
     const table = this.#table();
+    this.#touch();
     this.#connection
       .sql(
         `INSERT INTO ${table} (scope, kind, domain, hidden, node_id, cell, embedding) VALUES (?, ?, ?, ?, ?, 0, vec_int8(?))`,
@@ -86,6 +102,7 @@ export class Vectors {
 
   /** Mirrors the node's visibility, scope, kind and domain into its row, if it has one. */
   refresh(nodeId: number): void {
+    this.#touch();
     const node = this.#metadata(nodeId);
     this.#connection
       .sql(`UPDATE ${this.#table()} SET scope = ?, kind = ?, domain = ?, hidden = ? WHERE node_id = ?`)
@@ -121,15 +138,46 @@ export class Vectors {
       ...test,
     });
     const exact = order.length === 0 || !readCells(scan, order, k);
-    if (order.length === 0) scan.read("all");
+    if (order.length === 0) scan.readChunks(this.#allChunks());
     const neighbors = scan.nearest().map(({ nodeId, square }) => ({ nodeId, cosine: toCosine(square) }));
     return { neighbors, exact };
+  }
+
+  /** The store's transaction is over: rows that it wrote are in the file, or gone. */
+  endTransaction(): void {
+    this.#hasWritten = false;
+  }
+
+  /** Every writer of rows calls this: what was read before says nothing now. */
+  #touch(): void {
+    this.#hasWritten = true;
+    this.#kept = null;
+    this.#room?.measured.forget();
+  }
+
+  #allChunks(): Iterable<Chunk> {
+    const table = this.#table();
+    const dataVersion = this.#connection.db.pragma("data_version", { simple: true }) as number;
+    if (this.#kept?.table === table && this.#kept.dataVersion === dataVersion) return this.#kept.chunks;
+    this.#kept = null;
+    const statement = this.#connection.tuples<Chunk>(chunkSql(table, "all", Object.values(METADATA)));
+    const count = this.#connection.values<number>(`SELECT count(*) FROM ${table}_chunks`).get() ?? 0;
+    if (count > KEPT_CHUNKS) return statement.iterate();
+    const chunks = statement.all();
+    // Rows that are not committed yet could vanish again without a sign.
+    if (!this.#hasWritten) this.#kept = { table, dataVersion, chunks };
+    return chunks;
   }
 
   /** Cosine of the query with each given node that has a vector. */
   cosines(query: Int8Array, nodeIds: readonly number[]): Map<number, number> {
     const found = new Map<number, number>();
-    for (const { nodeId, square } of this.#measure(query, nodeIds)) found.set(nodeId, toCosine(square));
+    const unknown = nodeIds.filter((nodeId) => {
+      const square = this.#scratch().measured.get(query, nodeId);
+      if (square !== undefined) found.set(nodeId, toCosine(square));
+      return square === undefined;
+    });
+    for (const { nodeId, square } of this.#measure(query, unknown)) found.set(nodeId, toCosine(square));
     return found;
   }
 
@@ -230,11 +278,13 @@ export class Vectors {
     return measured;
   }
 
-  /** Room for measuring, kept from query to query. */
-  #scratch(): Squares {
-    const { dimensions } = this.#model();
-    if (this.#squares?.dimensions !== dimensions) this.#squares = { dimensions, squares: new Squares(dimensions) };
-    return this.#squares.squares;
+  /** Room for measuring, kept from query to query as long as the table is the same. */
+  #scratch(): Scratch {
+    const { vecTable, dimensions } = this.#model();
+    if (this.#room?.table !== vecTable) {
+      this.#room = { table: vecTable, squares: new Squares(dimensions), measured: new MeasuredRows() };
+    }
+    return this.#room;
   }
 
   #table(): string {
@@ -247,12 +297,12 @@ export class Vectors {
  * @returns whether cells were left out
  */
 function readCells(scan: VectorScan, order: readonly number[], k: number): boolean {
-  scan.read([FRESH_CELL]);
+  scan.readCells([FRESH_CELL]);
   const fresh = scan.estimatePassing();
   let read = 0;
   let wanted = Math.ceil(coverage(order.length * TYPICAL_CELL_ROWS) * order.length);
   while (read < wanted) {
-    scan.read(order.slice(read, wanted));
+    scan.readCells(order.slice(read, wanted));
     read = Math.min(wanted, order.length);
     const estimate = (Math.max(0, scan.estimatePassing() - fresh) / read) * order.length;
     wanted = Math.ceil(coverage(estimate) * order.length);

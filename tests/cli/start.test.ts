@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { analyse, termHash } from "../../src/text/analyse.ts";
 import { Cli } from "./run-cli.ts";
 
 const SLOW = 120_000;
@@ -19,6 +21,28 @@ describe("the compiled form beside the bundle", { timeout: SLOW }, () => {
   const caches = () => readdirSync(cli.bundle).filter((name) => name.endsWith(".cache"));
   const cachePath = () => join(cli.bundle, caches()[0] ?? "");
   const version = async () => (await cli.run(["--version"])).stdout.trim();
+
+  it("understands every alphabet as the sources do, though it is read byte by byte", async () => {
+    expect(/[^\0-\x7F]/.test(readFileSync(join(cli.bundle, "program.cjs"), "latin1"))).toBe(false);
+    const texts = [
+      "Größere Häuser kosten müßige Bürger viel mehr als die kleinen",
+      "Kırmızı çiçekler çok güzel kokuyor ve bahçede büyüyor",
+      "Łódź jest pięknym miastem i mieszkamy tam od wielu lat",
+      "昨日は東京で寿司を食べました",
+    ];
+    expect((await cli.run(["init"])).status).toBe(0);
+    const path = cli.brain;
+    for (const text of texts) expect((await cli.run(["remember", "--", text])).status).toBe(0);
+    const db = new Database(path, { readonly: true });
+    const packed = db
+      .prepare<[], { terms: Buffer }>("SELECT terms FROM forward_index ORDER BY node_id")
+      .all()
+      .map(({ terms }) => new Set(Array.from({ length: terms.length / 5 }, (_, at) => terms.readUInt32LE(at * 5))));
+    db.close();
+    expect(packed).toEqual(
+      texts.map((text) => new Set([...new Set(analyse(text).map(termHash))].sort((a, b) => a - b))),
+    );
+  });
 
   it("is made by the build, for this Node and this bundle", async () => {
     expect(caches()).toHaveLength(1);

@@ -1,11 +1,30 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Squares } from "../../src/store/squares.ts";
 
 const numbers = (count: number) =>
   fc.array(fc.integer({ min: -128, max: 127 }), { minLength: count, maxLength: count });
 
-describe("squared distances", () => {
+const assembly = Reflect.get(globalThis, "WebAssembly") as { Memory: unknown };
+const Memory = assembly.Memory;
+afterEach(() => {
+  assembly.Memory = Memory;
+});
+/** As in a process whose address space is limited. */
+const refuseMemory = () => {
+  assembly.Memory = class {
+    constructor() {
+      throw new RangeError("could not allocate memory");
+    }
+  };
+};
+
+describe.each([
+  ["in WebAssembly", () => {}],
+  ["without room for it", refuseMemory],
+])("squared distances %s", (_, prepare) => {
+  beforeEach(prepare);
+
   it("are those of plain arithmetic, for any dimensions and any bytes", () => {
     fc.assert(
       fc.property(

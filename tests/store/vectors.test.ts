@@ -244,3 +244,49 @@ describe("the nearest vectors of a shelved brain", () => {
     expect(store.vectors.nearest(query, 1, open(brain)).neighbors[0]?.nodeId).toBe(first);
   });
 });
+
+describe("rows that are kept in memory between searches", () => {
+  let near: TestStore;
+  beforeAll(async () => {
+    near = createTestStore();
+    await near.remember(...Array.from({ length: 60 }, (_, index) => thought(index + 1)));
+  });
+  afterAll(() => near.close());
+
+  const filter = () => ({ scopeIds: near.store.scopes.readableIds() });
+  const ids = (query: Int8Array) =>
+    near.store.vectors.nearest(query, 100, filter()).neighbors.map(({ nodeId }) => nodeId);
+
+  it("are read again after this connection wrote one, another did, and one was rolled back", async () => {
+    const query = await near.embedder.embedQuery("river lamp");
+    const before = ids(query);
+    expect(ids(query)).toEqual(before);
+
+    const [own] = await near.remember("river lamp of one's own");
+    const ownId = near.store.thoughts.resolve(own?.id ?? "");
+    expect(ids(query)).toContain(ownId);
+
+    const other = createTestStore({ path: near.path });
+    const [theirs] = await other.remember("river lamp of another process");
+    other.close();
+    const theirId = near.store.thoughts.resolve(theirs?.id ?? "");
+    expect(ids(query)).toContain(theirId);
+
+    let inside: number[] = [];
+    expect(() =>
+      near.store.write(() => {
+        near.store.ledger.record({
+          kind: "decayed",
+          actor: "sleep",
+          payload: {},
+          changes: [{ nodeId: theirId, axis: "decayed", to: 1 }],
+        });
+        inside = ids(query);
+        throw new Error("rolled back");
+      }),
+    ).toThrow("rolled back");
+    expect(inside).not.toContain(theirId);
+    expect(ids(query)).toContain(theirId);
+    expect(ids(query)).toEqual(searchEverything(near.store, query, 100, filter()).map(({ nodeId }) => nodeId));
+  });
+});
