@@ -24,3 +24,9 @@ CREATE INDEX node_hidden ON node (decayed, role) WHERE decayed > 0;
 -- of it for each batch.
 DROP INDEX node_by_recorded;
 CREATE INDEX node_by_recorded ON node (recorded_at) WHERE role = 1;
+
+-- Whether the parent is a thought (node.role, which never changes). Search follows edges between thoughts alone, and
+-- the parents of a value that was met often are nearly all sources, so that it cannot afford to walk past them.
+ALTER TABLE derivation ADD COLUMN parent_role INTEGER NOT NULL DEFAULT 0 CHECK (parent_role IN (0, 1));
+UPDATE derivation SET parent_role = 1 WHERE parent_id IN (SELECT id FROM node WHERE role = 1);
+CREATE INDEX derivation_from_thought ON derivation (child_id, parent_id) WHERE parent_role = 1;

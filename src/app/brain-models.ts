@@ -6,7 +6,8 @@ import { resolve } from "node:path";
 import { DormouseError } from "../core/errors.ts";
 import type { Embedder, EmbeddingModel, ProgressListener } from "../core/ports.ts";
 import { createBuiltinEmbedder } from "../embed/builtin/builtin.ts";
-import type { ModelEntry, ModelPlaces } from "../embed/transformer/model-places.ts";
+import type { FoundModel } from "../embed/transformer/find-model.ts";
+import type { GivenRules, ModelPlaces } from "../embed/transformer/model-places.ts";
 import { isSameModel, VECTOR_LEASE } from "../store/models.ts";
 import type { Store } from "../store/store.ts";
 import type { ModelRow } from "../store/vector-table.ts";
@@ -46,9 +47,9 @@ export interface ListedModel {
 }
 
 export interface UseModelOptions {
-  /** The model's folder; remembered for this person on this machine. */
+  /** The model's folder; remembered for this person on this machine, in place of prefixes given before. */
   readonly directory?: string;
-  /** Put before questions and stored texts; default: what the model's family wants. */
+  /** Put before questions and stored texts; default: what was given before, else what the model's family wants. */
   readonly queryPrefix?: string;
   readonly passagePrefix?: string;
   readonly onProgress?: ProgressListener;
@@ -69,6 +70,7 @@ export interface BrainModelsOptions {
 export class BrainModels {
   readonly #store: Store;
   readonly #options: BrainModelsOptions;
+  /** By name and revision: another process may make another revision of the same name the brain's. */
   readonly #loaded = new Map<string, Promise<Embedder>>();
   #hasNoticed = false;
 
@@ -86,11 +88,9 @@ export class BrainModels {
   readonly current = async (): Promise<Embedder | null> => {
     if (this.#options.given !== undefined) return this.#options.given;
     const active = this.#store.read(() => this.#store.models.active());
-    if (active === null) return this.#load(BUILTIN);
-    const embedder = await this.#load(active.name);
-    if (isSameModel(active, embedder.model)) return embedder;
-    if (active.name === BUILTIN) return this.#renew(embedder);
-    throw otherFiles(active, embedder.model);
+    if (active !== null && active.name !== BUILTIN) return this.#loadExactly(active);
+    const builtin = createBuiltinEmbedder();
+    return active === null || isSameModel(active, builtin.model) ? builtin : this.#renew(builtin);
   };
 
   /** The embedder whose vectors are being made, or must be because the built-in model changed; null: none. */
@@ -100,12 +100,10 @@ export class BrainModels {
     const { active, building } = this.#store.read(() => ({ active: models.active(), building: models.building() }));
     if (building === null) {
       if (active?.name !== BUILTIN) return null;
-      const builtin = await this.#load(BUILTIN);
+      const builtin = createBuiltinEmbedder();
       return isSameModel(active, builtin.model) ? null : builtin;
     }
-    const embedder = await this.#load(building.name);
-    if (!isSameModel(building, embedder.model) && building.name !== BUILTIN) throw otherFiles(building, embedder.model);
-    return embedder;
+    return building.name === BUILTIN ? createBuiltinEmbedder() : this.#loadExactly(building);
   };
 
   /**
@@ -114,7 +112,9 @@ export class BrainModels {
    */
   async forRebuild(): Promise<Embedder> {
     if (this.#options.given !== undefined) return this.#options.given;
-    return this.#load(this.#store.read(() => this.#store.models.active())?.name ?? BUILTIN);
+    const active = this.#store.read(() => this.#store.models.active());
+    if (active === null || active.name === BUILTIN) return createBuiltinEmbedder();
+    return this.#load(await this.#find(active));
   }
 
   async status(): Promise<ModelStatus> {
@@ -158,7 +158,9 @@ export class BrainModels {
     return [
       describe(BUILTIN, null, []),
       ...[...others].sort().map((name) => {
-        const directory = places.locate(name, name === active?.name ? this.#options.directory : undefined);
+        const row = [active, building].find((model) => model?.name === name);
+        const preferred = name === active?.name ? this.#options.directory : undefined;
+        const directory = places.locate(name, preferred, row?.revision);
         return describe(name, directory, directory === null ? [] : missingModelFiles(directory));
       }),
     ];
@@ -170,49 +172,114 @@ export class BrainModels {
    * @throws DormouseError `model_missing`, `damaged`, `lease_held` while another process makes vectors, `usage`
    */
   async use(name: string, options: UseModelOptions = {}): Promise<ModelStatus> {
-    const embedder = await this.#find(name, options);
+    const { embedder, remember } = await this.#choose(name, options);
     const { beginReembedding, reembed } = await import("../remember/reembed.ts");
-    if (options.prepareOnly === true) beginReembedding(this.#store, embedder);
-    else await reembed(this.#store, embedder, options.onProgress === undefined ? {} : { onStep: options.onProgress });
+    beginReembedding(this.#store, embedder);
+    remember();
+    if (options.prepareOnly !== true) {
+      await reembed(this.#store, embedder, options.onProgress === undefined ? {} : { onStep: options.onProgress });
+    }
     return this.status();
   }
 
-  async #find(name: string, options: UseModelOptions): Promise<Embedder> {
+  async #choose(name: string, options: UseModelOptions): Promise<Choice> {
     const { directory, queryPrefix, passagePrefix } = options;
-    if (this.#options.given?.model.name === name) return this.#options.given;
+    const remember = () => {};
+    if (this.#options.given?.model.name === name) return { embedder: this.#options.given, remember };
     const { isModelName } = await import("../embed/transformer/model-names.ts");
     if (!isModelName(name)) {
       throw new DormouseError("usage", "a model's name is NAME or OWNER/NAME, of letters, digits, dots and dashes");
     }
     if (name === BUILTIN) {
-      if (directory === undefined) return this.#load(BUILTIN);
+      if (directory === undefined) return { embedder: createBuiltinEmbedder(), remember };
       throw new DormouseError("usage", "the built-in model has no folder", { hint: "Leave --dir out." });
     }
-    const places = await openPlaces();
-    const rules = {
-      ...places.entry(name).rules,
+    const given = {
       ...(queryPrefix === undefined ? {} : { queryPrefix }),
       ...(passagePrefix === undefined ? {} : { passagePrefix }),
     };
-    const folder =
-      directory ?? places.locate(name, this.#options.directory) ?? (await fetchModel(name, places, options.onProgress));
-    this.#loaded.delete(name);
-    const embedder = await this.#load(name, { directory: folder, rules });
+    const places = await openPlaces();
+    const found = await this.#findChosen(places, name, given, options);
+    const embedder = await this.#load(found);
+    return { embedder, remember: () => this.#remember(places, found, directory !== undefined) };
+  }
+
+  /** The model in the folder and with the prefixes of the options; what they leave out as it was used before. */
+  async #findChosen(
+    places: ModelPlaces,
+    name: string,
+    given: GivenRules,
+    { directory, onProgress }: UseModelOptions,
+  ): Promise<FoundModel> {
+    const { missingModelFiles, readModelFolder } = await import("../embed/transformer/model-folder.ts");
+    const readPlace = async (folder: string, rules: GivenRules): Promise<FoundModel> => ({
+      place: { directory: resolve(folder), rules },
+      folder: await readModelFolder(folder, { name, given: rules, digests: places.digests() }),
+    });
+    if (directory !== undefined) return readPlace(directory, given);
+    const { building, active } = this.#store.read(() => ({
+      building: this.#store.models.building(),
+      active: this.#store.models.active(),
+    }));
+    const revision = [building, active].find((row) => row?.name === name)?.revision;
+    const { findModel } = await import("../embed/transformer/find-model.ts");
+    const { hubRepository } = await import("../embed/transformer/model-names.ts");
+    const wanted = { preferred: this.#options.directory, revision };
+    const likeliest = places.locate(name, wanted.preferred, revision);
+    const isBrokenDownload =
+      likeliest === places.folderFor(name) && hubRepository(name) !== null && missingModelFiles(likeliest).length > 0;
+    if (likeliest === null || isBrokenDownload) await fetchModel(name, places, onProgress);
+    const found = await findModel(places, name, wanted);
+    if (found === null) throw notHere(name);
+    return Object.keys(given).length === 0
+      ? found
+      : readPlace(found.place.directory, { ...found.place.rules, ...given });
+  }
+
+  /** The usual folder with the family's own rules is found without that. */
+  #remember(places: ModelPlaces, { place, folder }: FoundModel, isNamed: boolean): void {
+    const { directory, rules } = place;
     const hasRules = Object.keys(rules).length > 0;
-    if (directory !== undefined || hasRules) {
-      places.remember(name, { directory: resolve(folder), ...(hasRules ? { rules } : {}) });
-    }
-    return embedder;
+    if (!isNamed && !hasRules && !places.isRemembered(folder.name, directory)) return;
+    const { name, revision } = folder;
+    places.remember(name, { revision, directory, ...(hasRules ? { rules } : {}) });
+  }
+
+  /** Where the machine has the model of a row: with its revision if possible. @throws DormouseError `model_missing` */
+  async #find({ name, revision }: ModelRow): Promise<FoundModel> {
+    const { findModel } = await import("../embed/transformer/find-model.ts");
+    const found = await findModel(await openPlaces(), name, { preferred: this.#options.directory, revision });
+    if (found === null) throw notHere(name);
+    return found;
+  }
+
+  /** The embedder of a row, loaded once. */
+  async #loadExactly(row: ModelRow): Promise<Embedder> {
+    const known = this.#loaded.get(keyOf(row));
+    if (known !== undefined) return known;
+    const found = await this.#find(row);
+    if (found.folder.revision !== row.revision) throw otherFiles(row, found.folder);
+    return this.#load(found);
   }
 
   /** Loads a model once; a failure is not kept, so that it can be put right while the brain is open. */
-  #load(name: string, place?: ModelEntry): Promise<Embedder> {
-    const known = this.#loaded.get(name);
+  #load({ folder }: FoundModel): Promise<Embedder> {
+    const key = keyOf(folder);
+    const known = this.#loaded.get(key);
     if (known !== undefined) return known;
-    const loading = name === BUILTIN ? loadBuiltin() : loadTransformer(name, place ?? {}, this.#options.directory);
-    this.#loaded.set(name, loading);
-    loading.catch(() => this.#loaded.delete(name));
+    const loading = loadTransformer(folder);
+    this.#forgetOthers();
+    this.#loaded.set(key, loading);
+    loading.catch(() => this.#loaded.delete(key));
     return loading;
+  }
+
+  /** Models that the brain has no use for any more are not held in memory. */
+  #forgetOthers(): void {
+    const { models } = this.#store;
+    const rows = this.#store.read(() => [models.active(), models.building()]);
+    const used = new Set(rows.flatMap((row) => (row === null ? [] : [keyOf(row)])));
+    for (const key of this.#loaded.keys()) if (!used.has(key)) this.#loaded.delete(key);
   }
 
   /**
@@ -252,8 +319,11 @@ export class BrainModels {
   }
 }
 
-async function loadBuiltin(): Promise<Embedder> {
-  return createBuiltinEmbedder();
+/** What `use` goes on with. */
+interface Choice {
+  readonly embedder: Embedder;
+  /** Keeps the model's place for later processes; not before the brain names the model. */
+  readonly remember: () => void;
 }
 
 async function openPlaces(): Promise<ModelPlaces> {
@@ -261,23 +331,13 @@ async function openPlaces(): Promise<ModelPlaces> {
   return new ModelPlaces();
 }
 
-/** @param preferred folder that comes before the remembered one, and after that of `place` */
-async function loadTransformer(name: string, place: ModelEntry, preferred: string | undefined): Promise<Embedder> {
-  const { readModelFolder } = await import("../embed/transformer/model-folder.ts");
+async function loadTransformer(folder: FoundModel["folder"]): Promise<Embedder> {
   const { createTransformerEmbedder } = await import("../embed/transformer/transformer.ts");
-  const places = await openPlaces();
-  const directory = place.directory ?? places.locate(name, preferred);
-  if (directory === null) {
-    throw new DormouseError("model_missing", `this brain's model ${name} is not on this machine`, {
-      hint: `\`dormouse model use ${name}\` fetches it or, with --dir DIR, takes it from a folder; \`dormouse model use builtin\` does without.`,
-    });
-  }
-  const given = place.rules ?? places.entry(name).rules ?? {};
-  return createTransformerEmbedder(await readModelFolder(directory, { name, given, digests: places.digests() }));
+  return createTransformerEmbedder(folder);
 }
 
-/** Downloads the model. @returns its folder */
-async function fetchModel(name: string, places: ModelPlaces, onProgress?: ProgressListener): Promise<string> {
+/** Downloads the model. */
+async function fetchModel(name: string, places: ModelPlaces, onProgress?: ProgressListener): Promise<void> {
   const { hubRepository, knownModelNames } = await import("../embed/transformer/model-names.ts");
   const repository = hubRepository(name);
   if (repository === null) {
@@ -288,14 +348,23 @@ async function fetchModel(name: string, places: ModelPlaces, onProgress?: Progre
   const { downloadModel } = await import("../embed/transformer/hub.ts");
   const folder = places.folderFor(name);
   await downloadModel({ name, repository, folder, ...(onProgress === undefined ? {} : { onProgress }) });
-  return folder;
 }
 
 function identityOf({ name, revision, dimensions, runtime }: EmbeddingModel): EmbeddingModel {
   return { name, revision, dimensions, runtime };
 }
 
-function otherFiles({ name, revision }: ModelRow, found: EmbeddingModel): DormouseError {
+function keyOf({ name, revision }: { readonly name: string; readonly revision: string }): string {
+  return `${name} ${revision}`;
+}
+
+function notHere(name: string): DormouseError {
+  return new DormouseError("model_missing", `this brain's model ${name} is not on this machine`, {
+    hint: `\`dormouse model use ${name}\` fetches it or, with --dir DIR, takes it from a folder; \`dormouse model use builtin\` does without.`,
+  });
+}
+
+function otherFiles({ name, revision }: ModelRow, found: { readonly revision: string }): DormouseError {
   return new DormouseError(
     "model_mismatch",
     `the files of ${name} on this machine (revision ${found.revision}) are not those that made this brain's vectors (${revision})`,

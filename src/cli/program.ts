@@ -347,7 +347,10 @@ function addModelCommands(program: DormouseCommand, report: Report): void {
       "e5-small-v2",
     )
     .option("--dir <dir>", "folder with config.json, tokenizer.json and onnx/; remembered (default: fetched)")
-    .option("--query-prefix <text>", "put before questions (default: what the model's family wants)")
+    .option(
+      "--query-prefix <text>",
+      "put before questions (default: as before; with --dir, what the model's family wants)",
+    )
     .option("--passage-prefix <text>", "put before stored texts")
     .option("--background", "return at once; the old vectors serve until the new ones are there")
     .examples(

@@ -3,6 +3,7 @@
  * held before is thrown away; the canonical rows are only read.
  */
 import type { Embedder, ProgressListener } from "../core/ports.ts";
+import { isSameModel } from "../store/models.ts";
 import type { Store } from "../store/store.ts";
 import { analyse } from "../text/analyse.ts";
 import { holdVectors } from "./reembed.ts";
@@ -50,8 +51,14 @@ async function rebuildVectors(store: Store, embedder: Embedder, onProgress: Prog
   const lease = holdVectors(store);
   try {
     store.write(() => {
-      store.models.clear();
-      store.models.use(embedder.model);
+      const { models } = store;
+      const isSame = models.isActive(embedder.model);
+      const building = models.building();
+      // Its vectors are made here, and a model is registered once.
+      if (building !== null && isSameModel(building, embedder.model)) models.abandon();
+      models.clear();
+      models.use(embedder.model);
+      if (!isSame) store.operations.forgetModelWork();
     });
     let done = 0;
     for (let after = 0; ; ) {

@@ -1,6 +1,7 @@
 /**
  * Gives a brain the vectors of another model: makes them beside the old ones, which serve until the last is
- * there, and then switches in one short transaction. Stopped or killed anywhere, it goes on where it stood.
+ * there, and then switches in one transaction, which drops the old table and so lasts longer the larger that was.
+ * Stopped or killed anywhere, it goes on where it stood.
  * Vectors are a derived index, so no event is written.
  */
 import { setImmediate } from "node:timers/promises";

@@ -39,8 +39,10 @@ export interface Candidates {
 }
 
 /** A time that the question names. */
-export interface RareSpan extends QueryTime {
-  /** How telling it is, as the idf of a word: −ln of the share of thoughts that happened then. */
+export interface RareSpan {
+  /** Which thoughts happened then. */
+  readonly eligible: Eligible;
+  /** How telling it is, as the idf of a word: −ln of the share of the eligible thoughts that happened then. */
   readonly rarity: number;
 }
 
@@ -56,18 +58,16 @@ export function gatherCandidates(store: Store, input: CandidateInput): Candidate
     const eligible = new Eligible(store.connection, filter);
     const few = eligible.few(TIMED_POINT_READS);
     exact = gatherInto({ ...input, filter, eligible }, few) && exact;
-    return { ...when, rarity: -Math.log(shareOf(store, when, few)) };
+    return { eligible, rarity: -Math.log(shareOf(input.eligible, eligible, few)) };
   });
   return { rows, cosines, exact, spans };
 }
 
-/** The share of visible thoughts that happened then, above 0 and at most 1; sampled where it is not small. */
-function shareOf(store: Store, { from, to }: QueryTime, few: readonly number[] | null): number {
-  const everyone = new Eligible(store.connection, {});
-  if (few !== null) return Math.min(1, (few.length + 0.5) / (everyone.count() + 0.5));
-  const sample = everyone.among(everyone.sample(TIME_SAMPLE));
-  const inside = sample.filter(({ happenedAt }) => happenedAt !== null && from <= happenedAt && happenedAt <= to);
-  return (inside.length + 0.5) / (sample.length + 0.5);
+/** The share of `all` that passes `timed` too, above 0 and at most 1; from a sample where it cannot be counted. */
+function shareOf(all: Eligible, timed: Eligible, few: readonly number[] | null): number {
+  if (few !== null && all.isOpen) return Math.min(1, (few.length + 0.5) / (all.count() + 0.5));
+  const sample = all.sample(TIME_SAMPLE);
+  return (timed.among(sample).length + 0.5) / (sample.length + 0.5);
 }
 
 /** @returns whether no vector was left out */
@@ -105,9 +105,8 @@ function addCandidates(
  */
 function textCandidates(store: Store, input: CandidateInput): CandidateRow[] {
   const wanted = Math.max(TEXT_CANDIDATES, input.k * 3);
-  const within = input.eligible.isOpen ? null : input.eligible;
   const taken: CandidateRow[] = [];
-  for (const { ids } of store.fullText.candidates(input.terms, within)) {
+  for (const { ids } of store.fullText.candidates(input.terms, input.eligible)) {
     if (taken.length >= wanted) break;
     taken.push(...shortest(input.eligible.among(ids), wanted - taken.length));
   }

@@ -32,6 +32,8 @@ export interface ContextAnswer extends Pack {
   readonly hints: readonly string[];
   readonly counts: { readonly thoughts: number; readonly due: number; readonly recent: number; readonly hits: number };
   readonly tookMs: number;
+  /** What the hits lack and why, as `search` says it. */
+  readonly notice?: string;
 }
 
 /** @throws DormouseError `usage` for a bad budget, and as `search` does. */
@@ -65,12 +67,14 @@ export async function buildContext(
     for (const view of store.thoughts.views(recent)) take({ section: "recent", view });
     for (const view of answer?.results ?? []) take({ section: "hits", view });
     const thoughts = answer?.scanned.eligible ?? store.thoughts.countVisible();
-    const header = `${thoughts} thoughts in memory; ${due.length} due, ${recent.length} recent, ${answer?.results.length ?? 0} found.`;
+    const lacking = answer?.notice === undefined ? "" : ` The hits were ${answer.notice}.`;
+    const header = `${thoughts} thoughts in memory; ${due.length} due, ${recent.length} recent, ${answer?.results.length ?? 0} found.${lacking}`;
     return {
       ...pack(items, header, budget),
       hints,
       counts: { thoughts, due: due.length, recent: recent.length, hits: answer?.results.length ?? 0 },
       tookMs: Math.round((performance.now() - started) * 100) / 100,
+      ...(answer?.notice === undefined ? {} : { notice: answer.notice }),
     };
   });
 }

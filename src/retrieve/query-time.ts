@@ -22,6 +22,12 @@ const UNTIL_NOW =
 const NAMES_WEEKS = /\bweeks?\b/i;
 /** Relative to an event of the story and not to now. */
 const RELATIVE_TO_EVENT = /\b(?:before|after|later|earlier|in a|per|a day|night)\b/i;
+/** A year by itself, which the parser leaves out. */
+const BARE_YEAR = /\b(?:in|during|of|since|year)\s+((?:19|20)\d\d)\b(?![-/.]\d)/gi;
+/** Words that are months only behind such a word, unless they begin with a capital or bring a day. */
+const MAY_BE_NO_MONTH = /^(?:may|march|mar)$/;
+const BEFORE_A_MONTH = /\b(?:in|last|this|since|of|by|during|until|early|late|mid|from|to|and|before|after)\s+$/i;
+const MAX_TIMES = 4;
 /** What happened is often told some days later. */
 const TOLD_WITHIN_DAYS = 3;
 
@@ -29,11 +35,28 @@ const TOLD_WITHIN_DAYS = 3;
 export async function readQueryTimes(query: string, now: Millis): Promise<QueryTime[]> {
   if (query.length > LONGEST_QUERY || !HINTS_AT_TIME.test(query)) return [];
   const { parse } = await import("chrono-node/en");
-  return parse(query, { instant: new Date(now), timezone: 0 }).flatMap((found) => {
-    const span = spanOf(found, now);
-    if (span === null || span.from > now) return [];
-    return [{ from: span.from - EARLIEST_SHIFT, to: span.to + LATEST_SHIFT + TOLD_WITHIN_DAYS * MS_PER_DAY }];
-  });
+  const parsed = parse(query, { instant: new Date(now), timezone: 0 }).filter((found) => isSurelyTime(found, query));
+  const spans = parsed.map((found) => spanOf(found, now));
+  const isCovered = (at: number) => parsed.some(({ index, text }) => index <= at && at < index + text.length);
+  for (const match of query.matchAll(BARE_YEAR)) {
+    const year = match[1] ?? "";
+    if (!isCovered(match.index + match[0].lastIndexOf(year))) spans.push(calendarSpan("year", Number(year), 1, 1));
+  }
+  return spans
+    .flatMap((span) => (span === null || span.from > now ? [] : [span]))
+    .slice(0, MAX_TIMES)
+    .map(({ from, to }) => ({
+      from: from - EARLIEST_SHIFT,
+      to: to + LATEST_SHIFT + TOLD_WITHIN_DAYS * MS_PER_DAY,
+    }));
+}
+
+/** "You may go" and "march on" name no month. */
+function isSurelyTime({ text, index }: ParsedResult, query: string): boolean {
+  const [first = "", ...others] = text.split(/\s+/);
+  if (!MAY_BE_NO_MONTH.test(first)) return true;
+  if (BEFORE_A_MONTH.test(query.slice(0, index))) return true;
+  return others.some((word) => /(?:19|20)\d\d/.test(word));
 }
 
 /** Whole days, months or years at UTC; null for what names none of them surely. */

@@ -7,14 +7,14 @@ import { recencyWeight } from "../core/recency.ts";
 import { type CandidateRow, Eligible } from "../store/eligible.ts";
 import type { QueryTerm } from "../store/full-text.ts";
 import type { Store } from "../store/store.ts";
-import type { QueryWord } from "../text/analyse.ts";
+import { analyse, type QueryWord } from "../text/analyse.ts";
 import { type CandidateInput, gatherCandidates, type RareSpan } from "./candidates.ts";
 import { gatherNeighborhood } from "./neighborhood.ts";
 import { liftByPlace, NO_LIFT, type PlaceLift } from "./place.ts";
 import { bm25, type FusedScore, fuseAndSpread, type OwnScore } from "./score.ts";
 
 /** Best candidates whose neighbours are looked at. */
-const SPREAD_SEEDS = 40;
+const SPREAD_SEEDS = 60;
 /**
  * How strongly the weight in [0.5, 1] is applied: as its fourth root, in [0.84, 1]. Whole, it put what merely
  * touches the question before the old answer itself (LoCoMo Hit@10 76.3 instead of 77.5).
@@ -73,10 +73,11 @@ export function rank(store: Store, input: RankInput): Ranking {
   for (const row of wanted) receivers.set(row.id, row);
   const fused = fuseAndSpread(scorer.own, edges, cosineFloor);
   const lifts = liftByPlace(store, fused, scorer.own, terms);
+  const rarities = raritiesOf(spans, [...receivers.keys()]);
   const entries = [...receivers.values()].flatMap((row) => {
     const score = fused.get(row.id);
     if (score === undefined || score.score <= 0) return [];
-    return [toEntry(row, score, lifts.get(row.id) ?? NO_LIFT, spans, scorer, input.now)];
+    return [toEntry(row, score, lifts.get(row.id) ?? NO_LIFT, rarities.get(row.id) ?? null, scorer, input.now)];
   });
   return { results: takeBest(store, entries, input.k), terms, scored: scorer.own.size, exact };
 }
@@ -84,7 +85,7 @@ export function rank(store: Store, input: RankInput): Ranking {
 interface Scorer {
   readonly own: Map<number, OwnScore>;
   readonly counts: Map<number, Uint8Array>;
-  /** Scores rows in both channels; rows scored before are left as they are. */
+  /** Scores rows in both channels. */
   score(rows: readonly CandidateRow[]): void;
 }
 
@@ -96,7 +97,6 @@ function createScorer(
 ): Scorer {
   const own = new Map<number, OwnScore>();
   const counts = new Map<number, Uint8Array>();
-  const idfs = terms.map(({ idf }) => idf);
   const { averageLength } = store.fullText.totals();
   return {
     own,
@@ -110,7 +110,7 @@ function createScorer(
         const row = countsById.get(id);
         if (row !== undefined) counts.set(id, row);
         own.set(id, {
-          text: row === undefined ? 0 : bm25(row, idfs, length, averageLength),
+          text: row === undefined ? 0 : bm25(row, terms, length, averageLength),
           cosine: knownCosines.get(id) ?? cosines.get(id) ?? null,
           length,
         });
@@ -141,18 +141,26 @@ function bestSeeds(own: ReadonlyMap<number, OwnScore>, cosineFloor: number): num
     .map(([id]) => id);
 }
 
+/** Of the times that the question names and a thought happened in, the rarity of the rarest. */
+function raritiesOf(spans: readonly RareSpan[], nodeIds: readonly number[]): Map<number, number> {
+  const rarities = new Map<number, number>();
+  for (const { eligible, rarity } of spans) {
+    for (const { id } of eligible.among(nodeIds)) rarities.set(id, Math.max(rarity, rarities.get(id) ?? 0));
+  }
+  return rarities;
+}
+
+/** @param rarity of the time that the question names and this happened in; null: it did not */
 function toEntry(
   row: CandidateRow,
   fused: FusedScore,
   lift: PlaceLift,
-  spans: readonly RareSpan[],
+  rarity: number | null,
   scorer: Scorer,
   now: number,
 ): RankedEntry {
   const recency = recencyWeight(row.happenedAt, now) ** RECENCY_STRENGTH;
-  const at = row.happenedAt;
-  const rarities = spans.flatMap(({ from, to, rarity }) => (at !== null && from <= at && at <= to ? [rarity] : []));
-  const timeLift = 1 + TIME_LIFT * Math.max(0, ...rarities);
+  const timeLift = 1 + TIME_LIFT * Math.max(0, rarity ?? 0);
   const score = (fused.score + lift.source) * recency * timeLift + lift.speaker;
   return {
     nodeId: row.id,
@@ -162,7 +170,7 @@ function toEntry(
     lift,
     cosine: scorer.own.get(row.id)?.cosine ?? null,
     recency,
-    inTime: rarities.length > 0,
+    inTime: rarity !== null,
     counts: scorer.counts.get(row.id),
     collapsed: [],
   };
@@ -170,30 +178,37 @@ function toEntry(
 
 /**
  * Takes k results, best first, putting one that says the same as a better one behind it. The same is: the same
- * analysed words equally often, so two notes that differ in a number or a name both stay. Equal scores go by
- * the later event, then by the digest of the text, so that no order of insertion shows.
+ * analysed words in the same order, so two notes that differ in a number, a name or who did what both stay. Equal
+ * scores go by the later event, then by the digest of the text, so that no order of insertion shows.
  */
 function takeBest(store: Store, entries: readonly RankedEntry[], k: number): RankedEntry[] {
   const sorted = [...entries].sort((a, b) => b.score - a.score || (b.happenedAt ?? 0) - (a.happenedAt ?? 0));
-  const keptByTerms = new Map<string, RankedEntry>();
+  const keptByTerms = new Map<string, RankedEntry[]>();
   const kept: RankedEntry[] = [];
   for (let start = 0; start < sorted.length; ) {
     let end = start + 1;
     while (end < sorted.length && isTie(sorted[start], sorted[end])) end += 1;
     for (const entry of inDigestOrder(store, sorted.slice(start, end))) {
       const terms = store.fullText.packedTerms(entry.nodeId)?.toString("latin1") ?? "";
-      const twin = terms === "" ? undefined : keptByTerms.get(terms);
+      const alike = terms === "" ? [] : (keptByTerms.get(terms) ?? []);
+      const twin = alike.find((other) => saysTheSame(store, other.nodeId, entry.nodeId));
       if (twin !== undefined) {
         twin.collapsed.push(entry.nodeId);
         continue;
       }
       if (kept.length === k) return kept;
       kept.push(entry);
-      keptByTerms.set(terms, entry);
+      keptByTerms.set(terms, [...alike, entry]);
     }
     start = end;
   }
   return kept;
+}
+
+/** Of two texts with the same words: whether these stand in the same order. */
+function saysTheSame(store: Store, a: number, b: number): boolean {
+  const [x, y] = [a, b].map((nodeId) => analyse(store.thoughts.indexedText(nodeId) ?? "").join(" "));
+  return x === y;
 }
 
 function isTie(a: RankedEntry | undefined, b: RankedEntry | undefined): boolean {

@@ -45,14 +45,28 @@ const SHARES: Readonly<Record<"derivation" | "similar" | "mention", Share>> = {
 /** Of what a node took over a derivation edge, the part that it passes on over the next. */
 const DERIVATION_RELAY = 0.5;
 
-/** BM25 of one text. `counts` and `idfs` run over the query's terms. */
-export function bm25(counts: Uint8Array, idfs: readonly number[], length: number, averageLength: number): number {
+/**
+ * BM25 of one text. `counts` run over the query's terms; terms of one word stand next to each other, and the one that
+ * the text holds most often counts for all of them, since one word in a text can stand under several of its terms.
+ */
+export function bm25(counts: Uint8Array, terms: readonly BM25Term[], length: number, averageLength: number): number {
   const norm = K1 * (1 - B + (B * length) / averageLength);
   let score = 0;
-  counts.forEach((count, index) => {
-    if (count > 0) score += ((idfs[index] ?? 0) * count * (K1 + 1)) / (count + norm);
+  let count = 0;
+  terms.forEach(({ word, idf }, index) => {
+    count = Math.max(count, counts[index] ?? 0);
+    if (terms[index + 1]?.word === word) return;
+    if (count > 0) score += (idf * count * (K1 + 1)) / (count + norm);
+    count = 0;
   });
   return score;
+}
+
+/** What scoring needs of a term. */
+interface BM25Term {
+  /** Which word of the query it stands for. */
+  readonly word: number;
+  readonly idf: number;
 }
 
 /** One node's own scores before fusion. */
@@ -90,7 +104,7 @@ export interface FusedScore {
 
 /**
  * Normalises each channel by its best candidate, lets neighbours pass on their share, and sums with the
- * channel weights. Own scores are in [0, 1], with what neighbours give in [0, 2).
+ * channel weights. Own scores are in [0, 1]; neighbours can more than double them.
  * @param cosineFloor cosine of unrelated texts under the model: what counts as no similarity at all
  */
 export function fuseAndSpread(

@@ -38,16 +38,18 @@ export async function search(
   const hasVectors = store.read(() => store.models.active()) !== null;
   const embedder = hasVectors ? await currentEmbedder(source) : null;
   if (embedder !== null) store.models.use(embedder.model);
-  const queryVector = embedder === null ? null : await embedder.embedQuery(query.slice(0, MAX_QUERY_LENGTH));
+  const embedded = embedder === null ? null : await embedder.embedQuery(query);
+  // A question without a token that the model knows is compared with nothing.
+  const queryVector = embedded?.some((value) => value !== 0) === true ? embedded : null;
   const now = options.now ?? store.now();
   const times = options.when === undefined ? await readQueryTimes(query, now) : [];
   const answer = store.read(() => {
     // Another process may have changed the model meanwhile, and vectors of two models are never compared.
     if (embedder !== null && !store.models.isActive(embedder.model)) return null;
-    const filter = resolveFilter(store, options);
-    if (filter === null) return emptyAnswer(query, started);
     const words = analyseQuery(query, store.fullText.languages());
     if (words.length === 0) throw nothingToFind("the query holds no word, number or emoji");
+    const filter = resolveFilter(store, options);
+    if (filter === null) return emptyAnswer(query, started);
     const eligible = new Eligible(store.connection, filter);
     const ranked = rank(store, { words, queryVector, eligible, filter, times, k, now });
     return {

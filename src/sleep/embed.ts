@@ -15,7 +15,7 @@ const BATCH = 256;
 /** @throws DormouseError `model_mismatch` when the embedder is not the brain's, `model_missing` when it is absent. */
 export async function embedMissing(context: PhaseContext): Promise<PhaseOutcome> {
   const missing = await embedActive(context);
-  const built = context.isTimeUp() ? { planned: 0, applied: 0, stopped: 0 } : await goOnBuilding(context);
+  const built = context.isTimeUp() ? { planned: 0, applied: 0, stopped: 0 } : await goOnBuilding(context, missing);
   return {
     planned: missing.planned + built.planned,
     applied: missing.applied + built.applied,
@@ -82,13 +82,20 @@ async function embedBatch(
   });
 }
 
+/**
+ * Vectors that building would make: what is left of the model that was begun, or, when the built-in one has changed,
+ * all but the missing ones, which are counted already.
+ */
+async function countUnbuilt({ store, loadBuilding }: PhaseContext, missing: Tally): Promise<number> {
+  const progress = store.read(() => (store.models.building() === null ? null : store.models.buildProgress()));
+  if (progress !== null) return progress.total - progress.done;
+  return (await loadBuilding()) === null ? 0 : store.read(() => store.models.countThoughts()) - missing.planned;
+}
+
 /** Makes vectors of the model that is being built, if there is one and no other process is at it. */
-async function goOnBuilding(context: PhaseContext): Promise<Tally> {
+async function goOnBuilding(context: PhaseContext, missing: Tally): Promise<Tally> {
   const { store, dryRun, commit, isTimeUp } = context;
-  if (dryRun) {
-    const progress = store.read(() => (store.models.building() === null ? null : store.models.buildProgress()));
-    return { planned: progress === null ? 0 : progress.total - progress.done, applied: 0, stopped: 0 };
-  }
+  if (dryRun) return { planned: await countUnbuilt(context, missing), applied: 0, stopped: 0 };
   const embedder = await context.loadBuilding();
   if (embedder === null) return { planned: 0, applied: 0, stopped: 0 };
   try {

@@ -43,8 +43,10 @@ export interface Thresholds {
 /** For brains too small to be measured: high enough for any model. */
 const DEFAULT_THRESHOLDS: Thresholds = { randomMean: 0, link: 0.9, duplicate: 0.985, merge: 0.93 };
 
-/** The thresholds of the last calibration, else the defaults. */
+/** The thresholds of the last calibration, if it was of the model in use; else the defaults. */
 export function readThresholds(store: Store): Thresholds {
+  const active = store.models.active();
+  if (active === null || store.operations.gauge(MODEL_GAUGES.model) !== active.id) return DEFAULT_THRESHOLDS;
   const randomMean = store.operations.gauge(MODEL_GAUGES.randomMean);
   const link = store.operations.gauge(MODEL_GAUGES.link);
   const duplicate = store.operations.gauge(MODEL_GAUGES.duplicate);

@@ -12,10 +12,16 @@ const END = 9_000_000_000_000_000;
 
 /** Intervals longer than this stand in an index of their own, `occurrence_long`: 32 days. */
 const LONG_MS = 2_764_800_000;
-/** Index entries for one node that passes, at most, for the node to be looked for: ended and repeated ones count. */
-const ENTRIES_PER_NODE = 4;
-/** Most thoughts that are counted under a filter. */
+/** Nodes that the filter's index names for one that passes, at most, for all of them to be looked at. */
+const NODES_PER_PASSING = 4;
+/** Entries of an index of times for one such node, at most: a value met often has as many. */
+const MEETINGS_PER_NODE = 3;
+/** Most thoughts that are counted under a filter, and index entries that are read for it. */
 const MAX_COUNTED = 1_000;
+const MAX_COUNT_READS = 20_000;
+/** Ids tested before a filter's index is read whole, and the share of them that passes from which on it is not. */
+const TESTED_FIRST = 3_000;
+const WORTH_TESTING = 0.25;
 
 export interface EligibleFilter {
   readonly kindIds?: readonly number[];
@@ -34,15 +40,29 @@ export interface CandidateRow {
   readonly happenedAt: number | null;
 }
 
+/** An index that a filter can start from. */
+interface Narrow {
+  /** Ids that may pass. */
+  readonly sql: string;
+  readonly params: readonly number[];
+  /** Whether one id can stand there often. */
+  readonly repeats: boolean;
+}
+
 export class Eligible {
   readonly #connection: Connection;
   readonly #condition: string;
   readonly #params: readonly number[];
-  /** Where a filter can start from an index: ids that may pass. */
-  readonly #narrow: { readonly sql: string; readonly params: readonly number[] } | null;
+  readonly #narrow: Narrow | null;
+  /** What a node that `#narrow` names has to pass besides. */
+  readonly #rest: { readonly condition: string; readonly params: readonly number[] };
   /** What `few` found, so that `count` need not ask again. */
   #found: readonly number[] | null = null;
   readonly #known = new Map<number, boolean>();
+  #tested = 0;
+  #passed = 0;
+  /** A bit for each id that `#narrow` names, once that pays. */
+  #named: Uint8Array | null = null;
 
   constructor(connection: Connection, filter: EligibleFilter) {
     this.#connection = connection;
@@ -61,6 +81,8 @@ export class Eligible {
       );
       params.push(tagId);
     }
+    this.#narrow = narrowest(filter);
+    const untimed = { condition: conditions.join(" AND "), params: [...params] };
     if (filter.when !== undefined) {
       const { from, to } = filter.when;
       conditions.push(
@@ -69,66 +91,94 @@ export class Eligible {
       );
       params.push(to ?? END, from ?? BEGINNING);
     }
-    this.#narrow = narrowest(filter);
     this.#condition = conditions.join(" AND ");
     this.#params = params;
+    // Asked of each entry of the index of times, the condition on times would walk all meetings of a value for each.
+    this.#rest = this.#narrow?.repeats === true ? untimed : { condition: this.#condition, params };
   }
 
-  /** The ids that pass, as a subquery for another index. */
+  /** The ids that pass, each once, as a subquery for another index. */
   subquery(): { readonly sql: string; readonly params: readonly number[] } {
+    return this.#subquery(-1);
+  }
+
+  /** The same from so many entries of the filter's index; negative: from all. */
+  #subquery(entries: number): { readonly sql: string; readonly params: readonly number[] } {
     if (this.#narrow === null) return { sql: `SELECT n.id FROM node n WHERE ${this.#condition}`, params: this.#params };
+    const { sql, params } = this.#narrow;
     return {
-      sql: `SELECT n.id FROM (${this.#narrow.sql}) narrow CROSS JOIN node n ON n.id = narrow.id WHERE ${this.#condition}`,
-      params: [...this.#narrow.params, ...this.#params],
+      sql: `SELECT n.id FROM (SELECT DISTINCT id FROM (SELECT id FROM (${sql}) LIMIT ?)) narrow
+            CROSS JOIN node n ON n.id = narrow.id WHERE ${this.#rest.condition}`,
+      params: [...params, entries, ...this.#rest.params],
     };
   }
 
-  /** A condition that the node of this id passes, for a query that finds ids by itself. */
-  test(id: string): { readonly sql: string; readonly params: readonly number[] } {
-    return { sql: `EXISTS (SELECT 1 FROM node n WHERE n.id = ${id} AND ${this.#condition})`, params: this.#params };
+  /**
+   * The first `wanted` of the ids that pass, in the order given. Where few of many pass, the filter's index is read
+   * once, and then only the ids that it names are tested.
+   */
+  passing(nodeIds: readonly number[], wanted: number): number[] {
+    if (this.#narrow !== null && this.#tested >= TESTED_FIRST && this.#passed < this.#tested * WORTH_TESTING) {
+      this.#named ??= readBits(this.#connection, this.#narrow);
+    }
+    const named = this.#named;
+    const likely = named === null ? nodeIds : nodeIds.filter((id) => ((named[id >>> 3] ?? 0) & (1 << (id & 7))) !== 0);
+    if (likely.length === 0) return [];
+    const { condition, params } = named === null ? { condition: this.#condition, params: this.#params } : this.#rest;
+    const passing = this.#connection
+      .values<number>(
+        `SELECT n.id FROM json_each(?) wanted CROSS JOIN node n ON n.id = wanted.value WHERE ${condition} LIMIT ?`,
+      )
+      .all(JSON.stringify(likely), ...params, wanted);
+    this.#tested += passing.length < wanted ? likely.length : likely.indexOf(passing.at(-1) ?? 0) + 1;
+    this.#passed += passing.length;
+    return passing;
   }
 
   /** Whether this node passes; what was asked once is remembered as long as this object lives. */
   passes(nodeId: number): boolean {
     let passes = this.#known.get(nodeId);
     if (passes === undefined) {
-      const { sql, params } = this.test("?");
-      passes = this.#connection.values<number>(`SELECT ${sql}`).get(nodeId, ...params) === 1;
+      passes =
+        this.#connection
+          .values<number>(`SELECT 1 FROM node n WHERE n.id = ? AND ${this.#condition}`)
+          .get(nodeId, ...this.#params) === 1;
       this.#known.set(nodeId, passes);
     }
     return passes;
   }
 
   /**
-   * The ids that pass a filter when they are at most `limit`; null otherwise, or without a filter. Whether the
-   * filter's index alone holds more is asked first, since that reads no node.
+   * The ids that pass a filter when they are at most `limit` and found within a bounded number of entries of the
+   * filter's index; null otherwise, or without a filter. Whether the index alone holds more is asked first, since
+   * that reads no node.
    */
   few(limit: number): readonly number[] | null {
     if (this.#narrow === null) return null;
-    const { sql, params } = this.subquery();
-    const entries = this.#connection
-      .values<number>(`SELECT count(*) FROM (SELECT 1 FROM (${this.#narrow.sql}) LIMIT ?)`)
-      .get(...this.#narrow.params, limit * ENTRIES_PER_NODE + 1);
-    if (entries === undefined || entries > limit * ENTRIES_PER_NODE) return null;
-    const ids = this.#connection.values<number>(`SELECT DISTINCT id FROM (${sql}) LIMIT ?`).all(...params, limit + 1);
+    const { sql: index, params: indexParams, repeats } = this.#narrow;
+    const nodes = limit * NODES_PER_PASSING;
+    const entries = repeats ? nodes * MEETINGS_PER_NODE : nodes;
+    const countUpTo = (text: string, bound: number) =>
+      this.#connection.values<number>(`SELECT count(*) FROM (${text} LIMIT ?)`).get(...indexParams, bound + 1) ?? 0;
+    if (countUpTo(`SELECT 1 FROM (${index})`, entries) > entries) return null;
+    if (repeats && countUpTo(`SELECT DISTINCT id FROM (${index})`, nodes) > nodes) return null;
+    const { sql, params } = this.#subquery(-1);
+    const ids = this.#connection.values<number>(`${sql} LIMIT ?`).all(...params, limit + 1);
     this.#found = ids.length > limit ? null : ids;
     return this.#found;
   }
 
   /**
    * How many thoughts pass, exactly without a filter (the hidden ones are subtracted instead of the rest being
-   * counted, once an event); with one, `MAX_COUNTED` stands for that many or more.
+   * counted, once an event); with one, `MAX_COUNTED` stands for that many or more, and where `MAX_COUNT_READS`
+   * entries of its index do not tell, those that they name are counted: at least so many pass.
    */
   count(): number {
     if (this.#found !== null) return this.#found.length;
     if (this.isOpen && this.#readsEveryScope()) return countUnhidden(this.#connection);
-    const { sql, params } = this.subquery();
+    const { sql, params } = this.#subquery(MAX_COUNT_READS);
     const bound = this.isOpen ? -1 : MAX_COUNTED;
-    return (
-      this.#connection
-        .values<number>(`SELECT count(*) FROM (SELECT DISTINCT id FROM (${sql}) LIMIT ?)`)
-        .get(...params, bound) ?? 0
-    );
+    return this.#connection.values<number>(`SELECT count(*) FROM (${sql} LIMIT ?)`).get(...params, bound) ?? 0;
   }
 
   #readsEveryScope(): boolean {
@@ -174,6 +224,14 @@ export class Eligible {
   }
 }
 
+/** A bit for each id that an index names. */
+function readBits(connection: Connection, { sql, params }: Narrow): Uint8Array {
+  const ids = connection.values<number>(sql).all(...params);
+  const bits = new Uint8Array((ids.reduce((highest, id) => Math.max(highest, id), 0) >>> 3) + 1);
+  for (const id of ids) bits[id >>> 3] = (bits[id >>> 3] ?? 0) | (1 << (id & 7));
+  return bits;
+}
+
 /** What was counted last on a connection, and the chain value of the event it was counted after. */
 const countedBy = new WeakMap<Connection, { readonly chain: Buffer; readonly count: number }>();
 
@@ -208,20 +266,21 @@ function countUnhidden(connection: Connection): number {
 }
 
 /** The way in that is likely the rarest: a tag's nodes, the occurrences of the interval, those of domain or kind. */
-function narrowest(filter: EligibleFilter): { sql: string; params: readonly number[] } | null {
+function narrowest(filter: EligibleFilter): Narrow | null {
   const [tagId] = filter.tagIds ?? [];
   if (tagId !== undefined) {
-    return { sql: "SELECT node_id AS id FROM node_tag WHERE label_id = ? AND ended_seq IS NULL", params: [tagId] };
+    const sql = "SELECT node_id AS id FROM node_tag WHERE label_id = ? AND ended_seq IS NULL";
+    return { sql, params: [tagId], repeats: false };
   }
   if (filter.when === undefined) {
     const marks = (ids: readonly number[]) => ids.map(() => "?").join(", ");
     if (filter.domainIds !== undefined) {
       const sql = `SELECT id FROM node INDEXED BY node_by_domain WHERE domain_id IN (${marks(filter.domainIds)})`;
-      return { sql, params: filter.domainIds };
+      return { sql, params: filter.domainIds, repeats: false };
     }
     if (filter.kindIds === undefined) return null;
     const sql = `SELECT id FROM node INDEXED BY node_by_kind WHERE kind_id IN (${marks(filter.kindIds)})`;
-    return { sql, params: filter.kindIds };
+    return { sql, params: filter.kindIds, repeats: false };
   }
   const { from, to } = filter.when;
   const [begin, end] = [from ?? BEGINNING, to ?? END];
@@ -234,5 +293,6 @@ function narrowest(filter: EligibleFilter): { sql: string; params: readonly numb
             AND (referent_from IS NULL OR referent_to IS NULL OR referent_to - referent_from > ${LONG_MS})
             AND coalesce(referent_from, ${BEGINNING}) <= ? AND coalesce(referent_to, ${END}) >= ?`,
     params: [Math.max(BEGINNING, begin - LONG_MS), end, begin, end, begin],
+    repeats: true,
   };
 }

@@ -26,12 +26,17 @@ const CONJUNCTIONS: readonly (readonly number[])[] = [
 /** Nodes with several common terms that are enough, and the newest that one such question reads. */
 const ENOUGH_TOGETHER = 200;
 const TOGETHER_POSTINGS = 1_000;
-/** Postings of a common term that a filter is tried on, newest first, and those that pass that are enough. */
-const POSTINGS_TESTED = 10_000;
-const PASSING_POSTINGS = 600;
+/** So many postings of common words are read for all that pass; beyond them, until so many pass. */
+const READ_FOR_ALL = 10_000;
+const ENOUGH_PASSING = 600;
+/** Postings read at once when those read before did not hold enough that pass. */
+const SMALLEST_PAGE = 200;
+const LARGEST_PAGE = 50_000;
 /** Bytes of one entry of the forward index: 32-bit term id, count up to 255. */
 const ENTRY_BYTES = 5;
 const MAX_COUNT = 255;
+/** Above every id. */
+const NO_ROWID = Number.MAX_SAFE_INTEGER;
 
 export interface QueryTerm {
   readonly term: string;
@@ -41,7 +46,7 @@ export interface QueryTerm {
   readonly word: number;
   /** Texts that hold the word under any of its terms. */
   readonly wordCount: number;
-  /** BM25's inverse document frequency of the word, never negative. */
+  /** BM25's inverse document frequency of the word, above 0. */
   readonly idf: number;
 }
 
@@ -58,9 +63,10 @@ export interface CandidateGroup {
   readonly ids: readonly number[];
 }
 
-/** What the nodes of interest pass: an SQL condition on an id, with its parameters. */
+/** What the nodes of interest pass. */
 export interface IdTest {
-  test(id: string): { readonly sql: string; readonly params: readonly number[] };
+  /** The first `wanted` of the ids that pass, in the order given. */
+  passing(nodeIds: readonly number[], wanted: number): number[];
 }
 
 export interface Totals {
@@ -146,8 +152,10 @@ export class FullText {
       .filter(({ terms }) => terms.length > 0)
       .sort((a, b) => a.documentCount - b.documentCount || (a.name < b.name ? -1 : 1))
       .flatMap(({ documentCount: wordCount, terms }, word) => {
-        const idf = inverseDocumentFrequency(documents, wordCount);
-        return terms.map((entry) => ({ ...entry, word, wordCount, idf }));
+        // A text that holds two alternatives was counted twice.
+        const count = Math.min(documents, wordCount);
+        const idf = inverseDocumentFrequency(documents, count);
+        return terms.map((entry) => ({ ...entry, word, wordCount: count, idf }));
       });
   }
 
@@ -173,27 +181,28 @@ export class FullText {
    * Nodes by the words they are known to hold, in groups that hold the same ones, best group first. A word stands
    * for all its terms. Words are followed whole, rarest first, until the postings read pass a bound, so that common
    * words cost little. What is beyond it is asked for together: nodes that hold several of the common words, from
-   * all of them to pairs, until there are enough. When every word is common the newest postings of the rarest are
-   * read as well. With `within`, those that fail its test do not count where a bound could cut.
+   * all of them to pairs, until there are enough. Where no word that was followed whole is in a text that passes, the
+   * newest postings of the rarest other one are read as well. What fails the test uses up no bound.
    */
-  candidates(terms: readonly QueryTerm[], within: IdTest | null): CandidateGroup[] {
+  candidates(terms: readonly QueryTerm[], within: IdTest): CandidateGroup[] {
     const words = groupByWord(terms);
     const sums = new Map<number, number>();
     let postings = 0;
     let whole = 0;
     for (const word of words) {
       if (postings + word.count > CANDIDATE_POSTINGS) break;
-      for (const id of this.#postings([word], null, CANDIDATE_POSTINGS)) sums.set(id, (sums.get(id) ?? 0) + word.idf);
+      for (const id of this.#newest(matchAll([word]), NO_ROWID, -1)) sums.set(id, (sums.get(id) ?? 0) + word.idf);
       postings += word.count;
       whole++;
     }
     const common = words.slice(whole);
+    const [rarest] = common;
+    const isRarestRead = rarest !== undefined && within.passing([...sums.keys()], 1).length === 0;
     for (const [id, places] of this.#commonTogether(common, within)) {
       const sum = [...places].sort((a, b) => a - b).reduce((total, place) => total + (common[place]?.idf ?? 0), 0);
       sums.set(id, (sums.get(id) ?? 0) + sum);
     }
-    const [rarest] = common;
-    if (whole === 0 && rarest !== undefined) {
+    if (isRarestRead) {
       for (const id of this.#postings([rarest], within, CANDIDATE_POSTINGS)) {
         if (!sums.has(id)) sums.set(id, rarest.idf);
       }
@@ -208,7 +217,7 @@ export class FullText {
   }
 
   /** Nodes that hold several of the common words, with the places of those they are known to hold. */
-  #commonTogether(common: readonly HeldWord[], within: IdTest | null): Map<number, Set<number>> {
+  #commonTogether(common: readonly HeldWord[], within: IdTest): Map<number, Set<number>> {
     const held = new Map<number, Set<number>>();
     for (const places of CONJUNCTIONS) {
       if (held.size >= ENOUGH_TOGETHER) break;
@@ -224,17 +233,36 @@ export class FullText {
   }
 
   /**
-   * The newest nodes that hold all the words, each under any of its terms. Under a filter each posting is tested on
-   * its own: a list of ids would be as long as the filter is wide, and FTS5 starts anew for each id of such a list.
+   * The newest nodes that hold all the words, each under any of its terms, and pass. Postings are tested page by page
+   * until `limit` pass (after `READ_FOR_ALL` postings: `ENOUGH_PASSING`) or there are no more: a list of ids that pass
+   * would be as long as the filter is wide, and FTS5 starts anew for each id of such a list.
    */
-  #postings(words: readonly HeldWord[], within: IdTest | null, limit: number): number[] {
-    const match = words.map(({ terms }) => `(${toMatchQuery(terms)})`).join(" AND ");
-    const newest = "SELECT rowid FROM full_text WHERE full_text MATCH ? ORDER BY rowid DESC LIMIT ?";
-    if (within === null) return this.#connection.values<number>(newest).all(match, limit);
-    const { sql, params } = within.test("posting.rowid");
+  #postings(words: readonly HeldWord[], within: IdTest, limit: number): number[] {
+    const match = matchAll(words);
+    const passing: number[] = [];
+    let below = NO_ROWID;
+    let read = 0;
+    for (let size = limit; ; ) {
+      const page = this.#newest(match, below, size);
+      passing.push(...within.passing(page, limit - passing.length));
+      below = page.at(-1) ?? below;
+      read += page.length;
+      const enough = read < READ_FOR_ALL ? limit : Math.min(limit, ENOUGH_PASSING);
+      if (page.length < size || passing.length >= enough) return passing;
+      const expected = Math.ceil((1.25 * (enough - passing.length) * read) / (passing.length + 1));
+      size = Math.min(LARGEST_PAGE, 4 * read, Math.max(SMALLEST_PAGE, expected));
+    }
+  }
+
+  /** At most `limit` nodes below an id that match, newest first; a negative limit: all. */
+  #newest(match: string, below: number, limit: number): number[] {
+    // As an integer, which a bound number is not: FTS5 would read from the newest on to where the page begins.
     return this.#connection
-      .values<number>(`SELECT posting.rowid FROM (${newest}) posting WHERE ${sql} LIMIT ?`)
-      .all(match, POSTINGS_TESTED, ...params, Math.min(limit, PASSING_POSTINGS));
+      .values<number>(
+        `SELECT rowid FROM full_text WHERE full_text MATCH ? AND rowid < CAST(? AS INTEGER)
+         ORDER BY rowid DESC LIMIT ?`,
+      )
+      .all(match, below, limit);
   }
 
   /**
@@ -276,9 +304,14 @@ export class FullText {
   }
 }
 
-/** ln(1 + (N − n + 0.5) / (n + 0.5)), Robertson and Spärck Jones with Lucene's shift above zero. */
+/** ln(1 + (N − n + 0.5) / (n + 0.5)), Robertson and Spärck Jones with Lucene's shift above zero; n is at most N. */
 function inverseDocumentFrequency(documents: number, documentCount: number): number {
-  return Math.log(1 + Math.max(0, documents - documentCount + 0.5) / (documentCount + 0.5));
+  return Math.log(1 + (documents - documentCount + 0.5) / (documentCount + 0.5));
+}
+
+/** An FTS5 expression for texts that hold all the words, each under any of its terms. */
+function matchAll(words: readonly HeldWord[]): string {
+  return words.map(({ terms }) => `(${toMatchQuery(terms)})`).join(" AND ");
 }
 
 /** Terms of one word stand next to each other, as `weigh` gives them. */

@@ -6,6 +6,9 @@ import { randomUUID } from "node:crypto";
 import { DormouseError } from "../core/errors.ts";
 import type { Connection } from "./connection.ts";
 
+/** Failures after which a lease is left to run out. */
+const PASSING_FAILURES = new Set(["busy", "disk_full", "io"]);
+
 export interface LeaseRow {
   readonly name: string;
   readonly holder: string;
@@ -18,6 +21,7 @@ export interface LeaseRow {
 export interface HeldLease {
   /** Renews it when a third of its time is gone. @throws DormouseError `lease_held` when another took it over. */
   keep(): void;
+  /** Never fails for what passes: a lease that cannot be given back runs out, and the work's own result counts. */
   release(): void;
 }
 
@@ -69,7 +73,13 @@ export class Leases {
         this.renew(name, holder, durationMs);
         renewedAt = this.#now();
       },
-      release: () => this.release(name, holder),
+      release: () => {
+        try {
+          this.release(name, holder);
+        } catch (error) {
+          if (!(error instanceof DormouseError) || !PASSING_FAILURES.has(error.code)) throw error;
+        }
+      },
     };
   }
 

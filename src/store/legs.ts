@@ -84,8 +84,11 @@ export class Legs {
       .sql("INSERT INTO leg (node_id, axiom, parents_digest, added_seq) VALUES (?, ?, ?, ?)")
       .run(nodeId, leg.axiom ? 1 : 0, this.#parentsDigest(leg), seq);
     const legId = Number(lastInsertRowid);
-    const edge = this.#connection.sql("INSERT INTO derivation (leg_id, parent_id, child_id) VALUES (?, ?, ?)");
-    for (const parentId of leg.parentIds) edge.run(legId, parentId, nodeId);
+    const edge = this.#connection.sql(
+      `INSERT INTO derivation (leg_id, parent_id, child_id, parent_role)
+       SELECT @legId, id, @nodeId, role FROM node WHERE id = @parentId`,
+    );
+    for (const parentId of leg.parentIds) edge.run({ legId, parentId, nodeId });
     return legId;
   }
 
@@ -147,23 +150,24 @@ export class Legs {
   }
 
   /**
-   * Pairs of a node and one next to it over a standing derivation edge, whatever their states, at most
-   * `limit` parents and `limit` children of each. Looks at `EDGES_LOOKED_AT` edges of a node each way and no
-   * more, ended ones included, so that a hub costs what another node costs.
+   * Pairs of a thought and one next to it over a standing derivation edge, whatever their states, each once: at most
+   * `limit` parents and `limit` children of each. Sources are no neighbours. Looks at `EDGES_LOOKED_AT` edges between
+   * thoughts each way and no more, ended ones included, so that neither a hub nor a value met in many sources costs
+   * more than another.
    */
   neighbors(nodeIds: readonly number[], limit: number): { nodeId: number; neighborId: number }[] {
     const wanted = JSON.stringify(nodeIds);
-    const over = (own: "child_id" | "parent_id", other: "child_id" | "parent_id") =>
+    const over = (own: "child_id" | "parent_id", other: "child_id" | "parent_id", and: string) =>
       this.#connection
         .tuples<[nodeId: number, neighborId: number]>(
           `SELECT wanted.value, n.id FROM json_each(?) wanted CROSS JOIN node n ON n.id IN (
-             SELECT d.${other} FROM (SELECT leg_id, ${other} FROM derivation WHERE ${own} = wanted.value
-               ORDER BY ${other} LIMIT ${EDGES_LOOKED_AT}) d
+             SELECT DISTINCT d.${other} FROM (SELECT leg_id, ${other} FROM derivation
+               WHERE ${own} = wanted.value ${and} ORDER BY ${other} LIMIT ${EDGES_LOOKED_AT}) d
              CROSS JOIN leg l ON l.id = d.leg_id WHERE l.ended_seq IS NULL LIMIT ?)`,
         )
         .all(wanted, limit)
         .map(([nodeId, neighborId]) => ({ nodeId, neighborId }));
-    return [...over("child_id", "parent_id"), ...over("parent_id", "child_id")];
+    return [...over("child_id", "parent_id", "AND parent_role = 1"), ...over("parent_id", "child_id", "")];
   }
 
   hasStanding(nodeId: number): boolean {

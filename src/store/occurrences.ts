@@ -222,7 +222,10 @@ export class Occurrences {
       }));
   }
 
-  /** Source and speaker of the newest `perNode` occurrences of each node that stand in an order, whatever the states. */
+  /**
+   * Source and speaker of the newest `perNode` occurrences of each node that stand in an order, whatever the states.
+   * Looks at `PLACES_LOOKED_AT` occurrences of a node and no more, ended and loose ones included.
+   */
   places(
     nodeIds: readonly number[],
     perNode: number,
@@ -231,8 +234,9 @@ export class Occurrences {
       .tuples<[nodeId: number, sourceId: number, speakerId: number | null]>(
         `SELECT o.node_id, o.source_id, o.speaker_id
          FROM json_each(?) wanted CROSS JOIN occurrence o ON o.id IN (
-           SELECT id FROM occurrence WHERE node_id = wanted.value AND thread >= 0 AND ended_seq IS NULL
-           ORDER BY id DESC LIMIT ?)`,
+           SELECT met.id FROM (SELECT id, thread, ended_seq FROM occurrence WHERE node_id = wanted.value
+             ORDER BY id DESC LIMIT ${PLACES_LOOKED_AT}) met
+           WHERE met.thread >= 0 AND met.ended_seq IS NULL LIMIT ?)`,
       )
       .all(JSON.stringify(nodeIds), perNode)
       .map(([nodeId, sourceId, speakerId]) => ({ nodeId, sourceId, speakerId }));

@@ -83,6 +83,8 @@ export class VectorScan {
   readonly #connection: Connection;
   readonly #table: string;
   readonly #query: Int8Array;
+  /** Squared distance of the query to the zero vector. */
+  readonly #fromZero: number;
   readonly #k: number;
   readonly #conditions: readonly Condition[];
   readonly #test: ((nodeId: number) => boolean) | undefined;
@@ -100,6 +102,7 @@ export class VectorScan {
     this.#connection = connection;
     this.#table = table;
     this.#query = query;
+    this.#fromZero = squareOf(query);
     this.#k = k;
     this.#test = filter.test;
     this.#squares = scratch.squares;
@@ -158,6 +161,8 @@ export class VectorScan {
       this.#matching += 1;
       squares ??= this.#measure(vectors);
       const square = squares[slot] as number;
+      // The vector of a text without a token says nothing, though its distance is that of cosine 0.5.
+      if (square === this.#fromZero && isZero(vectors, slot * this.#query.length, this.#query.length)) continue;
       const nodeId = nodeIdAt(ids, slot);
       this.#measured.set(nodeId, square);
       if (square > this.#limit) continue;
@@ -191,4 +196,15 @@ export class VectorScan {
     this.#found.length = this.#k;
     this.#limit = this.#found[this.#k - 1]?.square ?? Number.NEGATIVE_INFINITY;
   }
+}
+
+/** Squared length of a vector. */
+export function squareOf(vector: Int8Array): number {
+  return vector.reduce((sum, value) => sum + value * value, 0);
+}
+
+/** Whether `length` bytes from `start` on are all zero. */
+export function isZero(bytes: Uint8Array | Int8Array, start: number, length: number): boolean {
+  for (let at = start; at < start + length; at++) if (bytes[at] !== 0) return false;
+  return true;
 }

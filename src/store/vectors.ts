@@ -7,7 +7,7 @@ import { cosineFromL2 } from "../core/ports.ts";
 import { Cells, FRESH_CELL } from "./cells.ts";
 import type { Connection } from "./connection.ts";
 import { Squares } from "./squares.ts";
-import { MeasuredRows, type NearRow, type Scratch, VectorScan } from "./vector-scan.ts";
+import { isZero, MeasuredRows, type NearRow, type Scratch, squareOf, VectorScan } from "./vector-scan.ts";
 import { bytesOf, type Chunk, chunkSql, METADATA, type ModelRow, toInt8 } from "./vector-table.ts";
 import { readable, unhidden } from "./visibility.ts";
 
@@ -262,9 +262,10 @@ export class Vectors {
       .map(({ nodeId, square }) => ({ nodeId, cosine: toCosine(square) }));
   }
 
-  /** Squared distances of the query to those of the nodes that have a vector. */
+  /** Squared distances of the query to those of the nodes that have a vector, but for zero vectors, which say nothing. */
   #measure(query: Int8Array, nodeIds: readonly number[]): NearRow[] {
     const measured: NearRow[] = [];
+    const fromZero = squareOf(query);
     for (let start = 0; start < nodeIds.length; start += IN_BATCH) {
       const rows = this.#connection
         .tuples<[nodeId: number, distance: number]>(
@@ -273,9 +274,17 @@ export class Vectors {
         )
         .all(bytesOf(query), JSON.stringify(nodeIds.slice(start, start + IN_BATCH)));
       // Squares of unit vectors are whole numbers: rounded, they are those that a scan finds.
-      for (const [nodeId, distance] of rows) measured.push({ nodeId, square: Math.round(distance * distance) });
+      for (const [nodeId, distance] of rows) {
+        const square = Math.round(distance * distance);
+        if (square !== fromZero || !this.#hasZero(nodeId)) measured.push({ nodeId, square });
+      }
     }
     return measured;
+  }
+
+  #hasZero(nodeId: number): boolean {
+    const vector = this.get(nodeId);
+    return vector !== null && isZero(vector, 0, vector.length);
   }
 
   /** Room for measuring, kept from query to query as long as the table is the same. */

@@ -247,18 +247,25 @@ function indexSection(section: string, terms: string[]): void {
 }
 
 function collectWords(text: string, languages: readonly Language[], dropsStopWords: boolean): QueryWord[] {
-  const words: QueryWord[] = [];
-  const taken = new Set<string>();
-  const add = (alternatives: readonly string[]) => {
-    const fresh = alternatives.filter((term) => !taken.has(term));
-    for (const term of fresh) taken.add(term);
-    if (fresh.length > 0) words.push([...new Set(fresh)]);
+  const words: string[][] = [];
+  /** The word that each term stands in. */
+  const placeOf = new Map<string, number>();
+  const add = (byScript: readonly string[], byLanguage: readonly string[] = []) => {
+    const fresh = [...new Set([...byScript, ...byLanguage])].filter((term) => !placeOf.has(term));
+    if (fresh.length === 0) return;
+    // A form whose stem by script is asked already is that word again: by itself it could be in no text.
+    const isKnown = byScript.every((term) => placeOf.has(term));
+    const place = isKnown ? (placeOf.get(byScript[0] ?? "") ?? words.length) : words.length;
+    for (const term of fresh) placeOf.set(term, place);
+    if (place === words.length) words.push(fresh);
+    else words[place]?.push(...fresh);
   };
   const keepsCapitals = dropsStopWords && LOWER_CASE.test(text);
   const tokens = new Set<string>();
   forEachSection(text, (section) => {
     const pieces = splitSection(section);
-    const detected = languages.length === 0 ? null : detectLanguage(pieces.map(knowPiece));
+    const likely = languages.length === 0 ? null : detectLanguage(pieces.map(knowPiece));
+    const detected = likely !== null && languages.includes(likely) ? likely : null;
     const isDropped = (word: string) =>
       dropsStopWords && (STOP_WORDS.has(foldWord(word)) || (detected !== null && isFunctionWord(word, detected)));
     for (const piece of pieces) {
@@ -274,17 +281,17 @@ function collectWords(text: string, languages: readonly Language[], dropsStopWor
         const isName = keepsCapitals && isCapitalisedStopWord(token);
         for (const { text: part, isWord } of partsOfToken(token)) {
           if (!isWord) add([part]);
-          else if (isName || !isDropped(part.toLowerCase())) add(alternativesOf(part, languages));
+          else if (isName || !isDropped(part.toLowerCase())) {
+            add(
+              termsOfWord(part, null),
+              languages.flatMap((language) => termsOfWord(part, language)),
+            );
+          }
         }
       }
     }
   });
   return words;
-}
-
-/** The stems of a word under its script and under each language. */
-function alternativesOf(word: string, languages: readonly Language[]): string[] {
-  return [null, ...languages].flatMap((language) => termsOfWord(word, language));
 }
 
 /** Compatibility forms resolved, typographic signs made ASCII, what cannot be seen removed; case is kept. */

@@ -116,6 +116,8 @@ describe("a brain of the built-in model", () => {
     expect((await search(store, models.current, "violin")).results[0]?.id).toBe(result?.id);
     expect(store.vectors.count()).toBe(4);
 
+    const dry = await runSleep(store, models.current, { dryRun: true }, models.building);
+    expect(dry.phases[0]).toMatchObject({ name: "embed", planned: 5, applied: 0 });
     const { phases } = await runSleep(store, models.current, {}, models.building);
     expect(phases.filter(({ error }) => error !== undefined)).toEqual([]);
     expect(phases[0]).toMatchObject({ name: "embed", applied: 5 });

@@ -95,7 +95,7 @@ describe.skipIf(SHARED === "")("dormouse model use with a real model", () => {
     expect(used).toMatchObject({ active: { name: "e5-small-v2", dimensions: 384, vectors: 2 }, building: null });
     expect(await best("doctor gave drugs to a sick patient")).toContain("physician");
     expect(JSON.parse(readFileSync(join(cli.home, ".dormouse/models.json"), "utf8"))).toEqual({
-      "e5-small-v2": { directory: E5 },
+      "e5-small-v2": [{ revision: used.active?.revision, directory: E5 }],
     });
     expect(readFileSync(cli.brain).includes(E5)).toBe(false);
     expect(await cli.remember("A thought for the new model")).toMatch(/^n_/);
@@ -129,7 +129,18 @@ describe.skipIf(SHARED === "")("dormouse model use with a real model", () => {
     const other = await cli.json<ModelStatus>(["model", "use", "mine", "--query-prefix", "ask: "]);
     expect(other.active?.revision).not.toBe(active?.revision);
     expect(JSON.parse(readFileSync(join(cli.home, ".dormouse/models.json"), "utf8"))).toEqual({
-      mine: { directory: E5, rules: { queryPrefix: "ask: ", passagePrefix: "passage: " } },
+      mine: [
+        {
+          revision: other.active?.revision,
+          directory: E5,
+          rules: { queryPrefix: "ask: ", passagePrefix: "passage: " },
+        },
+        {
+          revision: active?.revision,
+          directory: E5,
+          rules: { queryPrefix: "query: ", passagePrefix: "passage: " },
+        },
+      ],
     });
   }, 60_000);
 

@@ -28,12 +28,19 @@ describe.skipIf(SHARED === "")("a download from the hub", () => {
   /** Bytes of the weights after which the server breaks off. */
   let breakAfter = Number.POSITIVE_INFINITY;
   let asked: string[] = [];
+  /** Texts that the server has beside the shared files, by file. */
+  let more: Record<string, string> = {};
 
   beforeAll(async () => {
     server = createServer((request, response) => {
       const url = request.url ?? "";
       asked.push(url);
       const file = url.startsWith(`/${REPOSITORY}/resolve/main/`) ? url.split("/resolve/main/")[1] : undefined;
+      const text = more[file ?? ""];
+      if (text !== undefined) {
+        response.writeHead(text === "" ? 500 : 200).end(text);
+        return;
+      }
       const path = join(SHARED, "models", NAME, file ?? "missing");
       if (!existsSync(path)) {
         response.writeHead(404).end();
@@ -58,6 +65,7 @@ describe.skipIf(SHARED === "")("a download from the hub", () => {
     home = mkdtempSync(join(tmpdir(), "dormouse-hub-"));
     breakAfter = Number.POSITIVE_INFINITY;
     asked = [];
+    more = {};
   });
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
@@ -91,6 +99,42 @@ describe.skipIf(SHARED === "")("a download from the hub", () => {
     asked = [];
     await download();
     expect(asked).toEqual([]);
+  });
+
+  it("brings the files that say how vectors are made, where the hub has them", async () => {
+    await download();
+    const folder = join(home, "models", NAME);
+    const plain = await readModelFolder(folder);
+    expect([plain.rules.pooling, existsSync(join(folder, "1_Pooling"))]).toEqual(["mean", false]);
+    rmSync(folder, { recursive: true });
+    more = {
+      "1_Pooling/config.json": '{"pooling_mode_cls_token": true}',
+      "sentence_bert_config.json": '{"max_seq_length": 77}',
+      "config_sentence_transformers.json": '{"prompts": {"query": "ask: "}}',
+    };
+    await download();
+    const { rules, revision } = await readModelFolder(folder);
+    expect(rules).toEqual({ pooling: "first", maxTokens: 77, queryPrefix: "ask: ", passagePrefix: "" });
+    expect(revision).not.toBe(plain.revision);
+  });
+
+  it("fails when such a file is there and cannot be had, since the vectors would be others", async () => {
+    more = { "1_Pooling/config.json": "" };
+    await expect(download()).rejects.toMatchObject({ code: "model_missing" });
+    expect(everything()).toEqual(["models"]);
+  });
+
+  it("puts a whole folder in the place of one that lacks a file, once it has all", async () => {
+    await download();
+    const folder = join(home, "models", NAME);
+    rmSync(join(folder, "tokenizer.json"));
+    breakAfter = 5_000_000;
+    await expect(download()).rejects.toMatchObject({ code: "model_missing" });
+    expect(missingModelFiles(folder)).toEqual(["tokenizer.json"]);
+    breakAfter = Number.POSITIVE_INFINITY;
+    await download();
+    expect(missingModelFiles(folder)).toEqual([]);
+    expect(readdirSync(join(home, "models"))).toEqual([NAME]);
   });
 
   it("leaves nothing behind when it breaks off, and works when called again", async () => {

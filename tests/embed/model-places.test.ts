@@ -27,10 +27,11 @@ describe("the places of models", () => {
   });
 
   it("are remembered for the next process, readable by their owner only", () => {
-    new ModelPlaces(home).remember("mine", { directory: "/somewhere/mine", rules: { queryPrefix: "q: " } });
+    const rules = { queryPrefix: "q: " };
+    new ModelPlaces(home).remember("mine", { revision: "1", directory: "/somewhere/mine", rules });
     const places = new ModelPlaces(home);
     expect(places.locate("mine")).toBe("/somewhere/mine");
-    expect(places.entry("mine").rules).toEqual({ queryPrefix: "q: " });
+    expect(places.candidates("mine", {})).toEqual([{ directory: "/somewhere/mine", rules }]);
     expect(places.names()).toEqual(["mine"]);
     expect(statSync(join(home, "models.json")).mode & 0o777).toBe(0o600);
   });
@@ -44,13 +45,13 @@ describe("the places of models", () => {
     expect(places.names()).toEqual(["e5-small-v2", "someone/model"]);
     mkdirSync(join(home, "models", ".e5-small-v2-x1", "onnx"), { recursive: true });
     expect(places.names()).toEqual(["e5-small-v2", "someone/model"]);
-    places.remember("e5-small-v2", { directory: "/elsewhere" });
+    places.remember("e5-small-v2", { revision: "1", directory: "/elsewhere" });
     expect(places.locate("e5-small-v2")).toBe("/elsewhere");
   });
 
   it("give way to a folder that a person names: the model's own or the one above it", () => {
     const places = new ModelPlaces(home);
-    places.remember("e5-small-v2", { directory: "/remembered" });
+    places.remember("e5-small-v2", { revision: "1", directory: "/remembered" });
     const own = writeModel(join(root, "models", "e5-small-v2"));
     expect(places.locate("e5-small-v2", own)).toBe(own);
     expect(places.locate("e5-small-v2", join(root, "models"))).toBe(own);
@@ -60,9 +61,51 @@ describe("the places of models", () => {
     expect(places.locate("e5-small-v2", writeModel(join(root, "all-MiniLM-L6-v2")))).toBe("/remembered");
   });
 
+  it("are several of one name: the wanted revision's first, then the latest, what was written by hand, the usual", () => {
+    mkdirSync(home);
+    writeFileSync(join(home, "models.json"), '{"mine":{"directory":"/by-hand"}}');
+    const places = new ModelPlaces(home);
+    const usual = writeModel(places.folderFor("mine"));
+    const rules = { passagePrefix: "p: " };
+    places.remember("mine", { revision: "1", directory: "/first" });
+    places.remember("mine", { revision: "2", directory: "/second", rules });
+    places.remember("mine", { revision: "3", directory: "/third" });
+    places.remember("mine", { revision: "2", directory: "/second", rules });
+    const folders = (wanted: { revision?: string }) =>
+      places.candidates("mine", wanted).map(({ directory }) => directory);
+    expect(folders({})).toEqual(["/second", "/third", "/first", "/by-hand", usual]);
+    expect(folders({ revision: "1" })).toEqual(["/first", "/second", "/third", "/by-hand", usual]);
+    expect(folders({ revision: "of no place" })).toEqual(folders({}));
+    expect(places.candidates("mine", { revision: "2" })[0]).toEqual({ directory: "/second", rules });
+    expect(places.candidates("mine", {}).at(-1)).toEqual({ directory: usual, rules: {} });
+    expect(places.isRemembered("mine", "/first")).toBe(true);
+    expect(places.isRemembered("mine", usual)).toBe(false);
+  });
+
+  it("are none for what an object has by itself, and for a name that would lead elsewhere", () => {
+    const places = new ModelPlaces(home);
+    mkdirSync(join(root, "outside"));
+    for (const name of ["constructor", "toString", "__proto__", "../../outside", "..", "a/../../../outside"]) {
+      expect([name, places.locate(name), places.locate(name, undefined, "1")]).toEqual([name, null, null]);
+    }
+    expect(places.locate("../outside", home)).toBeNull();
+    expect(() => places.folderFor("../../outside")).toThrow(expect.objectContaining({ code: "usage" }));
+    places.remember("__proto__", { revision: "1", directory: "/odd" });
+    expect(new ModelPlaces(home).locate("__proto__")).toBe("/odd");
+    expect(new ModelPlaces(home).locate("mine")).toBeNull();
+  });
+
   it("refuse a models.json that cannot be understood, and do without digests that cannot", () => {
     mkdirSync(home);
-    for (const text of ["{", "[]", '{"m":1}', '{"m":{"directory":2}}', '{"m":{"rules":{"queryPrefix":1}}}']) {
+    for (const text of [
+      "{",
+      "[]",
+      '{"m":1}',
+      '{"m":{"directory":2}}',
+      '{"m":[{"revision":2}]}',
+      '{"m":[[]]}',
+      '{"m":{"rules":{"queryPrefix":1}}}',
+    ]) {
       writeFileSync(join(home, "models.json"), text);
       expect(() => new ModelPlaces(home).locate("m")).toThrow(expect.objectContaining({ code: "damaged" }));
     }
@@ -89,6 +132,7 @@ describe("the names of models", () => {
     expect(hubRepository("e5-small-v2")).toBe("Xenova/e5-small-v2");
     expect(hubRepository("someone/model")).toBe("someone/model");
     expect(hubRepository("mine")).toBeNull();
+    for (const name of ["constructor", "toString", "__proto__", "../x"]) expect(hubRepository(name)).toBeNull();
   });
 
   it("lead out of no folder", () => {

@@ -4,6 +4,7 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DormouseError } from "../../src/core/errors.ts";
 import type { Embedder } from "../../src/core/ports.ts";
 import { forget } from "../../src/recall/states.ts";
 import { rebuildDerived } from "../../src/remember/rebuild.ts";
@@ -12,7 +13,7 @@ import { search } from "../../src/retrieve/search.ts";
 import { runSleep } from "../../src/sleep/cycle.ts";
 import { readThresholds } from "../../src/sleep/thresholds.ts";
 import { checkIntegrity } from "../../src/store/integrity.ts";
-import { LINK_CURSOR } from "../../src/store/operations.ts";
+import { LINK_CURSOR, MODEL_GAUGES } from "../../src/store/operations.ts";
 import { checkpoint } from "../../src/store/sleep-upkeep.ts";
 import type { Store } from "../../src/store/store.ts";
 import { expectAudited } from "../support/audit.ts";
@@ -210,6 +211,27 @@ describe("a change of the model", () => {
     brain.close();
   });
 
+  it("has its result although its lease cannot be given back, which runs out", async () => {
+    const brain = createTestStore();
+    await brain.remember("one", "two");
+    const held = brain.store.leases.hold.bind(brain.store.leases);
+    const busy = () => {
+      throw new DormouseError("busy", "another process writes");
+    };
+    brain.store.leases.release = busy;
+    expect(await reembed(brain.store, second())).toEqual({ model: "second", embedded: 2, left: 0 });
+    const broken: Embedder = {
+      ...createHashEmbedder(64, "third"),
+      embedPassages: () => Promise.reject(new Error("!")),
+    };
+    brain.clock.advance(3_600_000);
+    await expect(reembed(brain.store, broken)).rejects.toThrow("!");
+    expect((await runSleep(brain.store, second(), { phases: ["embed"] })).phases[0]?.error).toBeUndefined();
+    brain.clock.advance(3_600_000);
+    expect(() => held("model", 1)).not.toThrow();
+    brain.close();
+  });
+
   it("stops when time is up and goes on with what is left", async () => {
     const brain = openCopy(await makeBrain("time.db", 400), "time-copy.db");
     const made = second();
@@ -253,6 +275,37 @@ describe("a change of the model", () => {
     expect(vectorRows(brain.store)).toEqual(before);
     expect(brain.store.models.building()?.name).toBe("second");
     expect(brain.store.models.buildProgress()).toEqual({ done: 0, total: 3 });
+    brain.close();
+  });
+});
+
+describe("a rebuild of the indexes", () => {
+  it("with the model that is being built puts it in the active one's place", async () => {
+    const brain = createTestStore();
+    await brain.remember("one", "two", "three");
+    await reembed(brain.store, second(), { isTimeUp: () => true });
+    expect(brain.store.models.building()?.name).toBe("second");
+    await rebuildDerived(brain.store, second());
+    expect(brain.store.models.required().name).toBe("second");
+    expect(brain.store.models.building()).toBeNull();
+    expect(vectorRows(brain.store)).toHaveLength(3);
+    expect(failures(brain.store)).toEqual([]);
+    brain.close();
+  });
+
+  it("with another model makes sleep measure and link anew, with the same one only measure", async () => {
+    const brain = createTestStore();
+    await brain.remember(...Array.from({ length: 120 }, (_, index) => note(index)));
+    const untouched = readThresholds(brain.store);
+    await runSleep(brain.store, brain.embedder);
+    const linked = brain.store.operations.cursor(LINK_CURSOR);
+    expect(linked).toBeGreaterThan(0);
+    expect(readThresholds(brain.store)).not.toEqual(untouched);
+    await rebuildDerived(brain.store, brain.embedder);
+    expect(brain.store.operations.cursor(LINK_CURSOR)).toBe(linked);
+    await rebuildDerived(brain.store, second());
+    expect(brain.store.operations.cursor(LINK_CURSOR)).toBe(0);
+    expect(brain.store.operations.gauge(MODEL_GAUGES.link)).toBeNull();
     brain.close();
   });
 });

@@ -5,6 +5,7 @@ import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Brain } from "../../src/app.ts";
 import type { Embedder } from "../../src/core/ports.ts";
+import { Eligible } from "../../src/store/eligible.ts";
 import { ANALYSER_VERSION, analyse, analyseQuery, termHash, toIndexText } from "../../src/text/analyse.ts";
 import { createTestStore } from "../support/brain.ts";
 
@@ -104,11 +105,12 @@ describe("one brain of thirty languages", () => {
       ["plan", 3_500],
       ["plan:de", 1],
     ]);
-    const ids = store.fullText.candidates(terms, null).flatMap((group) => group.ids);
+    const everyone = new Eligible(store.connection, {});
+    const ids = store.fullText.candidates(terms, everyone).flatMap((group) => group.ids);
     expect(ids.length).toBeGreaterThan(2_500);
     expect(ids).toContain(Math.max(...ids));
     const together = store.fullText.weigh(analyseQuery("plan about", store.fullText.languages()));
-    expect(store.fullText.candidates(together, null)[0]?.ids.length).toBeGreaterThan(200);
+    expect(store.fullText.candidates(together, everyone)[0]?.ids.length).toBeGreaterThan(200);
     close();
   });
 });

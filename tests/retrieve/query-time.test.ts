@@ -17,6 +17,8 @@ describe("times that a question names", () => {
     ["Which shoes did I clean last month?", "2023-09-01", "2023-09-30", ["2023-08-25", "2023-10-12"]],
     ["How often did I bake in the past two weeks?", "2023-10-07", "2023-10-20", ["2023-09-30"]],
     ["Where did she move from 4 years ago?", "2019-03-01", "2019-11-30", ["2018-11-01", "2020-03-01"]],
+    ["What happened in 2021?", "2021-02-01", "2021-12-20", ["2020-12-01", "2022-02-01"]],
+    ["what did we do in may?", "2023-05-02", "2023-05-30", ["2023-04-20", "2023-06-20"]],
     ["What did I say yesterday?", "2023-10-19", "2023-10-19", ["2023-10-15"]],
   ])("%s", async (question, first, last, outside) => {
     const times = await readQueryTimes(question, NOW);
@@ -29,6 +31,8 @@ describe("times that a question names", () => {
     "What is my favourite tea?",
     "How many days lay between the Sunday mass and the Wednesday service?",
     "What may I eat in a day?",
+    "when does the march to the sea begin",
+    "I may 2 times",
     "What happened the day before the wedding?",
     "Version 3.11 of the parser",
     "What is planned for next summer?",
@@ -75,6 +79,25 @@ describe("search for a time in words", () => {
     expect(older[0]).toEqual(["the hills", true]);
     expect(older).toHaveLength(3);
     expect(older.slice(1).map(([, inTime]) => inTime)).toEqual([false, false]);
+  });
+
+  it("lifts nothing whose time is not known, and what was said again later for both times", async () => {
+    await brain.remember(camped(2023, 6, "the lake"), "We went camping near the cave");
+    await brain.remember("We went camping near the dunes", camped(2022, 3, "the hut"), camped(2023, 9, "the hut"));
+    const inTime = async (query: string, now = NOW) =>
+      Object.fromEntries(
+        (await search(brain.store, brain.embedder, query, { now, explain: true })).results.map(
+          ({ content, explain }) => [content.split("near ")[1], explain?.inTime],
+        ),
+      );
+    expect(await inTime("camping this month", brain.store.now())).toEqual({
+      "the lake": false,
+      "the cave": false,
+      "the dunes": false,
+      "the hut": false,
+    });
+    expect(await inTime("camping in March 2022")).toMatchObject({ "the hut": true, "the lake": false });
+    expect(await inTime("camping in September 2023")).toMatchObject({ "the hut": true, "the lake": false });
   });
 
   it("brings in what happened then from behind hundreds of candidates", async () => {

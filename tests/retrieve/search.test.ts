@@ -325,6 +325,30 @@ describe("filters", () => {
   });
 });
 
+describe("results that hold the same words", () => {
+  it("stand behind one another only when they say the same", async () => {
+    await brain.remember("Anna gave Bob the book", "Bob gave Anna the book", "Anna gave Bob the book!");
+    const { results } = await find("Anna Bob book", { explain: true });
+    expect(results).toHaveLength(2);
+    expect(results.map(({ explain }) => explain?.collapsed.length).sort()).toEqual([0, 1]);
+  });
+});
+
+describe("a text without a token that the model knows", () => {
+  it("is like nothing, though it stands as far from everything as cosine 0.5 does", async () => {
+    const { store } = brain;
+    await brain.remember(...Array.from({ length: 50 }, (_, index) => `note ${index} on gardens`), "hello there");
+    const zero = store.thoughts.resolve((await find("hello")).results[0]?.id ?? "");
+    store.write(() => store.vectors.put(zero, new Int8Array(brain.embedder.model.dimensions)));
+    const query = await brain.embedder.embedQuery("something quite unrelated");
+    const scopeIds = store.scopes.readableIds();
+    expect(store.vectors.nearest(query, 60, { scopeIds }).neighbors.map(({ nodeId }) => nodeId)).not.toContain(zero);
+    expect(store.vectors.cosines(query, [zero]).size).toBe(0);
+    expect(await contents("something quite unrelated", { k: 60 })).not.toContain("hello there");
+    expect((await contents("hello"))[0]).toBe("hello there");
+  });
+});
+
 describe("the clock of a query", () => {
   it("prefers the recent of two equals, by when it happened, and treats an unknown time as now", async () => {
     const now = Date.UTC(2026, 2, 1);

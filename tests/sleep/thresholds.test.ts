@@ -72,6 +72,21 @@ describe("calibrating a brain", () => {
     brain.close();
   });
 
+  test("what was measured with another model counts for nothing", async () => {
+    const brain = createTestStore();
+    const untouched = readThresholds(brain.store);
+    await fill(brain, 0, 60);
+    await calibrated(brain);
+    expect(readThresholds(brain.store)).not.toEqual(untouched);
+    brain.store.write(() => {
+      brain.store.models.begin({ ...brain.embedder.model, name: "another" });
+      brain.store.models.activate();
+    });
+    expect(brain.store.operations.gauge(MODEL_GAUGES.link)).not.toBeNull();
+    expect(readThresholds(brain.store)).toEqual(untouched);
+    brain.close();
+  });
+
   test("two copies of one brain get the same thresholds", async () => {
     const [a, b] = [createTestStore(), createTestStore()];
     await fill(a, 0, 80);

@@ -48,6 +48,7 @@ describe("a lease", () => {
   it("answers busy while another process writes, whatever is asked of it", () => {
     const { leases, connection } = brain.store;
     leases.acquire("sleep", "a", 1_000);
+    const held = leases.hold("model", 1_000);
     connection.db.pragma("busy_timeout = 1");
     const other = new Database(brain.path);
     other.exec("BEGIN IMMEDIATE");
@@ -55,6 +56,9 @@ describe("a lease", () => {
     expect(() => leases.acquire("sleep", "a", 1_000)).toThrow(busy);
     expect(() => leases.renew("sleep", "a", 1_000)).toThrow(busy);
     expect(() => leases.release("sleep", "a")).toThrow(busy);
+    // Whoever holds one has a result or a failure of its own to tell.
+    expect(() => held.release()).not.toThrow();
+    expect(leases.runningHolder("model")).toBe(process.pid);
     other.exec("ROLLBACK");
     other.close();
     leases.release("sleep", "a");

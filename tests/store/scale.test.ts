@@ -1,3 +1,4 @@
+import Database from "better-sqlite3";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { MS_PER_DAY } from "../../src/core/clock.ts";
@@ -5,6 +6,7 @@ import type { Interval, RememberInput, SearchOptions } from "../../src/core/type
 import { forget, revive } from "../../src/recall/states.ts";
 import { search } from "../../src/retrieve/search.ts";
 import { Eligible } from "../../src/store/eligible.ts";
+import { migrate } from "../../src/store/migrate.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 
@@ -28,6 +30,20 @@ function plansOf(store: Store, read: () => unknown): { text: string; plan: strin
           .map(() => 1);
     return { text, plan: statement.all(...nothing).map(({ detail }) => detail) };
   });
+}
+
+/** Copies the first occurrence of a node, each copy a second later and at a place of its own in the thread given. */
+function repeatOccurrence(store: Store, nodeId: number, times: number, thread: string): void {
+  store.connection.db
+    .prepare(
+      `WITH RECURSIVE copy(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < @times)
+       INSERT INTO occurrence (node_id, source_id, leg_id, thread, ordinal, referent_from, referent_to, referent_kind,
+         event_seq)
+       SELECT node_id, source_id, leg_id, @thread, (SELECT max(ordinal) FROM occurrence) + number,
+         referent_from + 1000 * number, referent_to + 1000 * number, referent_kind, event_seq
+       FROM copy, (SELECT * FROM occurrence WHERE node_id = @nodeId ORDER BY id LIMIT 1)`,
+    )
+    .run({ nodeId, times, thread });
 }
 
 describe("a hub's neighbourhood", () => {
@@ -96,15 +112,106 @@ describe("a hub's neighbourhood", () => {
       store.legs.neighbors([hub], 6);
       store.links.neighbors([hub], "mention", 6);
       store.occurrences.surroundings([hub], 6, 4);
+      store.occurrences.places([hub], 4);
     });
-    expect(plans.length).toBeGreaterThanOrEqual(5);
+    expect(plans.length).toBeGreaterThanOrEqual(6);
     for (const { plan } of plans) {
       for (const step of plan) {
-        expect(step).not.toMatch(/TEMP B-TREE/);
+        // Telling the 64 apart that were looked at is no sorting of what there is.
+        expect(step).not.toMatch(/TEMP B-TREE FOR (?!DISTINCT)/);
         if (step.startsWith("SCAN")) expect(step).toMatch(/^SCAN (wanted|d|met|near|s)\b/);
       }
     }
-    expect(plans.flatMap(({ plan }) => plan).join("\n")).toMatch(/derivation_by_parent.*\n.*|link_incoming/);
+    const steps = plans.flatMap(({ plan }) => plan).join("\n");
+    for (const index of ["derivation_from_thought", "derivation_by_parent", "link_incoming", "occurrence_by_node"]) {
+      expect(steps).toContain(`INDEX ${index}`);
+    }
+  });
+
+  it("holds nothing that is read past its bound: each of these reads has one inside", () => {
+    const { store } = brain;
+    const plans = plansOf(store, () => {
+      store.legs.neighbors([hub], 6);
+      store.occurrences.surroundings([hub], 6, 4);
+      store.occurrences.places([hub], 4);
+    });
+    expect(plans).toHaveLength(4);
+    for (const { text } of plans) expect(text).toMatch(/ORDER BY \w+( DESC)? LIMIT 64\)/);
+  });
+});
+
+describe("a value that was met in many sources", () => {
+  const meeting = (content: string, session: number): RememberInput => ({
+    content,
+    occurrence: {
+      source: { type: "session", key: `s${session}`, name: `session ${session}`, trust: "trusted" },
+      recordKey: `${content} ${session}`,
+    },
+  });
+  let brain: TestStore;
+  beforeEach(() => {
+    brain = createTestStore();
+  });
+  afterEach(() => brain.close());
+
+  it("is next to the thought it rests on, which is a parent behind all those sources", async () => {
+    const { store } = brain;
+    await brain.remember(...Array.from({ length: 80 }, (_, session) => meeting("qqq www", session)));
+    const [zeppelin] = await brain.remember("zeppelin");
+    const [met] = await brain.remember({ content: "qqq www", legs: [{ parents: [zeppelin?.id ?? ""] }] });
+    const [nodeId, neighborId] = [met, zeppelin].map((result) => store.thoughts.resolve(result?.id ?? "")) as [
+      number,
+      number,
+    ];
+    expect(store.legs.count(nodeId).parents).toBe(81);
+    expect(store.legs.neighbors([nodeId], 6)).toEqual([{ nodeId, neighborId }]);
+    const { results } = await search(store, brain.embedder, "qqq www", {});
+    expect(results.find(({ id }) => id === zeppelin?.id)?.channels.graph).toBeGreaterThan(0);
+  });
+
+  it("names a parent once, however many legs it is in", async () => {
+    const { store } = brain;
+    const results = await brain.remember("one", "two", ...Array.from({ length: 8 }, (_, index) => `other ${index}`));
+    const [one = "", two = "", ...others] = results.flatMap(({ id }) => id ?? []);
+    const legs = others.map((other) => ({ parents: [one, other] }));
+    const [child] = await brain.remember({ content: "child", legs: [...legs, { parents: [two] }] });
+    const parents = store.legs.neighbors([store.thoughts.resolve(child?.id ?? "")], 3).map((pair) => pair.neighborId);
+    expect(parents.slice(0, 2)).toEqual([one, two].map((id) => store.thoughts.resolve(id)));
+    expect(new Set(parents).size).toBe(3);
+  });
+
+  it("has its newest places looked at and no more, those outside any order included", async () => {
+    const { store } = brain;
+    const [met] = await brain.remember(meeting("again and again", 0));
+    const nodeId = store.thoughts.resolve(met?.id ?? "");
+    const places = () => store.occurrences.places([nodeId], 4);
+    expect(places()).toHaveLength(1);
+    repeatOccurrence(store, nodeId, 63, "-1");
+    expect(places()).toHaveLength(1);
+    repeatOccurrence(store, nodeId, 1, "-1");
+    expect(places()).toEqual([]);
+    repeatOccurrence(store, nodeId, 1, "0");
+    expect(places()).toHaveLength(1);
+  });
+});
+
+describe("derivation edges of an earlier schema", () => {
+  it("learn which parents are thoughts", () => {
+    const db = new Database(":memory:");
+    migrate(db, 1, 1);
+    db.exec(`
+      PRAGMA foreign_keys = OFF;
+      INSERT INTO node (id, public_id, role, kind_id, scope_id, basis, trust, recorded_at, added_seq)
+        SELECT value, randomblob(10), value > 1, 1, 1, 0, 0, 0, 1 FROM json_each('[1, 2, 3]');
+      INSERT INTO leg (id, node_id, axiom, parents_digest, added_seq) VALUES (1, 3, 0, randomblob(16), 1);
+      INSERT INTO derivation (leg_id, parent_id, child_id) VALUES (1, 1, 3), (1, 2, 3);`);
+    migrate(db, 1);
+    const roles = db.prepare("SELECT parent_id, parent_role FROM derivation ORDER BY parent_id").raw().all();
+    expect(roles).toEqual([
+      [1, 0],
+      [2, 1],
+    ]);
+    db.close();
   });
 });
 
@@ -226,6 +333,54 @@ describe("a filter by time", () => {
     );
   });
 
+  describe("and a value that was met often", () => {
+    const always = { when: { from: 0, to: null } };
+    let brain: TestStore;
+    let often = 0;
+
+    beforeEach(async () => {
+      brain = createTestStore();
+      const at = (content: string, time: number) => ({ content, referent: { from: time, to: time } });
+      const [first] = await brain.remember(at("yes", DAY_ZERO), at("no", DAY_ZERO + 300 * MS_PER_DAY));
+      often = brain.store.thoughts.resolve(first?.id ?? "");
+    });
+    afterEach(() => brain.close());
+
+    it("counts as one thought, until its meetings are too many to be read", () => {
+      const { store } = brain;
+      const few = () => new Eligible(store.connection, always).few(10);
+      expect(few()).toHaveLength(2);
+      repeatOccurrence(store, often, 100, "-1");
+      expect(
+        new Eligible(store.connection, { when: { from: DAY_ZERO + 9_000, to: DAY_ZERO + 9_500 } }).few(10),
+      ).toEqual([often]);
+      expect(few()).toHaveLength(2);
+      expect(new Eligible(store.connection, always).count()).toBe(2);
+      repeatOccurrence(store, often, 100, "-1");
+      expect(few()).toBeNull();
+      expect(new Eligible(store.connection, always).count()).toBe(2);
+    });
+
+    it("has no more of its meetings read by a count than a bound", () => {
+      const { store } = brain;
+      repeatOccurrence(store, often, 20_000, "-1");
+      expect(new Eligible(store.connection, always).count()).toBe(1);
+      expect(new Eligible(store.connection, always).passing([often, often + 1], 5)).toHaveLength(2);
+    });
+
+    it("has its meetings read once, not once for each of them", () => {
+      const { store } = brain;
+      const plans = plansOf(store, () => {
+        new Eligible(store.connection, always).few(10);
+        new Eligible(store.connection, always).count();
+      });
+      expect(plans).toHaveLength(4);
+      const steps = plans.flatMap(({ plan }) => plan).join("\n");
+      expect(steps).toContain("occurrence_by_time");
+      expect(steps).not.toContain("occurrence_by_node");
+    });
+  });
+
   it("reads only the part of the past that can overlap it", () => {
     const brain = createTestStore();
     const eligible = new Eligible(brain.store.connection, { when: { from: DAY_ZERO, to: DAY_ZERO } });
@@ -277,7 +432,7 @@ describe("a brain whose words are common", () => {
     const { store } = brain;
     const terms = store.fullText.weigh([["quokka"], ["wombat"]]);
     expect(terms.map(({ documentCount }) => documentCount > 3_000)).toEqual([true, true]);
-    const [best] = store.fullText.candidates(terms, null);
+    const [best] = store.fullText.candidates(terms, new Eligible(store.connection, {}));
     expect(best?.ids).toEqual([store.thoughts.resolve(together)]);
     expect((await find("quokka wombat", { k: 3 }))[0]).toBe(together);
   });

@@ -342,6 +342,8 @@ describe("analyseQuery", () => {
 
   it("drops what says nothing in the question's own language, where texts of the index are in it", () => {
     expect(analyseQuery("Wo ist das Haus?", ["de"])).toEqual([["hau", "haus:de"]]);
+    const inItalian = analyseQuery("Wo ist das Haus?", ["it"]).map(([term]) => term);
+    expect(inItalian).toEqual(["wo", "ist", "da", "hau"]);
     expect(analyseQuery("Wo ist das Haus?").flat()).toEqual(["wo", "ist", "da", "hau"]);
     expect(analyseQuery("Wo ist der?", ["de"]).flat()).toEqual(["wo", "wo:de", "ist", "ist:de", "der", "der:de"]);
   });
@@ -351,6 +353,7 @@ describe("analyseQuery", () => {
   });
 
   it("asks only for terms the index holds of the same text", () => {
+    for (const text of ["AaS", "Aas Aa"]) expect(findsAll(text, text, LANGUAGES)).toBe(true);
     fc.assert(
       fc.property(anyText, (text) => {
         expect(findsAll(text, text, LANGUAGES)).toBe(true);

@@ -2,14 +2,18 @@
  * Fetches a model's files from the hub through transformers.js. Whatever stops it, the model's folder is whole or
  * not there: files go into a folder beside it, are loaded once, and only then get the name.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { MS_PER_DAY, systemClock } from "../../core/clock.ts";
 import { DormouseError } from "../../core/errors.ts";
 import type { ProgressListener } from "../../core/ports.ts";
 import { loadTransformers, quietly, type Transformers } from "./library.ts";
+import { missingModelFiles } from "./model-folder.ts";
 
 const DEFAULT_HUB = "https://huggingface.co/";
+
+/** Files that say how vectors are made and that the package does not ask for; a model may have none of them. */
+const RULE_FILES = ["1_Pooling/config.json", "sentence_bert_config.json", "config_sentence_transformers.json"];
 
 /** The hub that `HF_ENDPOINT` names, as its own tools read it, else the public one. Ends in a slash. */
 export function hubAddress(environment: NodeJS.ProcessEnv = process.env): string {
@@ -30,13 +34,13 @@ export interface Download {
 }
 
 /**
- * Downloads a model unless its folder is there.
+ * Downloads a model unless its folder is there and whole; one that lacks a file gives way once all is fetched.
  * @throws DormouseError `model_missing` when the hub cannot be reached or has no such model, or the package is not
  * installed; `io` when the files cannot be written.
  */
 export async function downloadModel(download: Download): Promise<void> {
   const { folder } = download;
-  if (existsSync(folder)) return;
+  if (isWhole(folder)) return;
   const library = loadTransformers();
   const parent = dirname(folder);
   let part: string | undefined;
@@ -46,13 +50,18 @@ export async function downloadModel(download: Download): Promise<void> {
     // Hidden, so that no one takes it for a model, and on the same disk, so that it can be renamed.
     part = mkdtempSync(join(parent, `.${basename(folder)}-`));
     await fetchInto(library, part, download);
+    if (!isWhole(folder)) rmSync(folder, { recursive: true, force: true });
     renameSync(join(part, ...download.repository.split("/")), folder);
   } catch (error) {
     // Another process may have finished the same download first.
-    if (!existsSync(folder)) throw describeFailure(error, download);
+    if (!isWhole(folder)) throw describeFailure(error, download);
   } finally {
     if (part !== undefined) rmSync(part, { recursive: true, force: true });
   }
+}
+
+function isWhole(folder: string): boolean {
+  return existsSync(folder) && missingModelFiles(folder).length === 0;
 }
 
 /** Removes what a killed download left, once no download can be that slow any more. */
@@ -96,9 +105,24 @@ async function fetchInto(
       const model = await AutoModel.from_pretrained(repository, { ...options, dtype: "q8", device: "cpu" });
       await model.dispose();
     });
+    for (const file of RULE_FILES) await fetchRuleFile(library, part, repository, file);
   } finally {
     Object.assign(env, before);
   }
+}
+
+/** Fetches a small file that the repository may not have. */
+async function fetchRuleFile({ env }: Transformers, part: string, repository: string, file: string): Promise<void> {
+  const url = new URL(`${repository}/resolve/main/${file}`, env.remoteHost);
+  // The package sends the token of the hub's own tools to the hub itself and to no mirror.
+  const isHub = url.origin === new URL(DEFAULT_HUB).origin;
+  const token = isHub ? (process.env.HF_TOKEN ?? process.env.HF_ACCESS_TOKEN) : undefined;
+  const response: Response = await env.fetch(url, token ? { headers: { authorization: `Bearer ${token}` } } : {});
+  if (response.status === 404) return;
+  if (!response.ok) throw new Error(`${file} could not be read (${response.status})`);
+  const path = join(part, ...repository.split("/"), ...file.split("/"));
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, await response.text());
 }
 
 function describeFailure(error: unknown, { name, repository, folder, hub }: Download): DormouseError {

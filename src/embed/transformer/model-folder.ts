@@ -91,7 +91,7 @@ export async function readModelFolder(
   const found = findWeights(folder);
   if (missing.length > 0 || found === undefined) {
     throw new DormouseError("model_missing", `the model ${name} at ${folder} lacks ${missing.join(", ")}`, {
-      hint: "A model folder holds config.json, tokenizer.json and onnx/model_quantized.onnx or onnx/model.onnx.",
+      hint: "A model folder holds config.json, tokenizer.json and onnx/model_quantized.onnx or onnx/model.onnx; one that was fetched comes again with `dormouse model use`.",
     });
   }
   const rules = { ...rulesOf(folder, name), ...options.given };

@@ -14,7 +14,8 @@ export function knownModelNames(): string[] {
 
 /** The hub's repository of a model: of a known one, or the name itself if it has the form OWNER/NAME; else null. */
 export function hubRepository(name: string): string | null {
-  return KNOWN[name] ?? (name.includes("/") ? name : null);
+  if (Object.hasOwn(KNOWN, name)) return KNOWN[name] ?? null;
+  return isModelName(name) && name.includes("/") ? name : null;
 }
 
 /** True for a name that can stand for a model: NAME or OWNER/NAME. */
