@@ -25,6 +25,8 @@ const RECENCY_STRENGTH = 0.25;
  * what was told at another time.
  */
 const TIME_LIFT = 0.3;
+/** And it gains this × that rarity, since a question may say nothing but the time. */
+const TIME_BONUS = 0.05;
 /** Scores are told apart by so many steps; sums in another order differ in smaller ones. */
 const SCORE_STEPS = 1e9;
 /** Thoughts picked at random that a question is compared with, to learn what no similarity is under the model. */
@@ -74,9 +76,11 @@ export function rank(store: Store, input: RankInput): Ranking {
   const fused = fuseAndSpread(scorer.own, edges, cosineFloor);
   const lifts = liftByPlace(store, fused, scorer.own, terms);
   const rarities = raritiesOf(spans, [...receivers.keys()]);
+  // What passes a filter, or happened when the question says, is an answer even if no word or vector speaks for it.
+  const isAskedFor = (id: number) => !input.eligible.isOpen || rarities.has(id);
   const entries = [...receivers.values()].flatMap((row) => {
     const score = fused.get(row.id);
-    if (score === undefined || score.score <= 0) return [];
+    if (score === undefined || (score.score <= 0 && !isAskedFor(row.id))) return [];
     return [toEntry(row, score, lifts.get(row.id) ?? NO_LIFT, rarities.get(row.id) ?? null, scorer, input.now)];
   });
   return { results: takeBest(store, entries, input.k), terms, scored: scorer.own.size, exact };
@@ -161,7 +165,7 @@ function toEntry(
 ): RankedEntry {
   const recency = recencyWeight(row.happenedAt, now) ** RECENCY_STRENGTH;
   const timeLift = 1 + TIME_LIFT * Math.max(0, rarity ?? 0);
-  const score = (fused.score + lift.source) * recency * timeLift + lift.speaker;
+  const score = (fused.score + lift.source) * recency * timeLift + lift.speaker + TIME_BONUS * (rarity ?? 0);
   return {
     nodeId: row.id,
     score: Math.round(score * SCORE_STEPS) / SCORE_STEPS,

@@ -42,6 +42,8 @@ const SHARES: Readonly<Record<"derivation" | "similar" | "mention", Share>> = {
   similar: { text: 0.05, vector: 0 },
   mention: { text: 0.1, vector: 0.05 },
 };
+/** Most that a text takes from its neighbours together: what is said around it never outweighs what it says. */
+const MAX_GRAPH = 0.4;
 /** Of what a node took over a derivation edge, the part that it passes on over the next. */
 const DERIVATION_RELAY = 0.5;
 
@@ -104,7 +106,7 @@ export interface FusedScore {
 
 /**
  * Normalises each channel by its best candidate, lets neighbours pass on their share, and sums with the
- * channel weights. Own scores are in [0, 1]; neighbours can more than double them.
+ * channel weights. Own scores are in [0, 1], what neighbours give in [0, 0.4].
  * @param cosineFloor cosine of unrelated texts under the model: what counts as no similarity at all
  */
 export function fuseAndSpread(
@@ -151,7 +153,10 @@ export function fuseAndSpread(
     const gains = strongestOfEach(gainsByReceiver.get(nodeId) ?? []);
     const text = textPart(score);
     const vector = vectorPart(score);
-    const graph = gains.reduce((sum, { share }) => sum + share, 0);
+    const graph = Math.min(
+      MAX_GRAPH,
+      gains.reduce((sum, { share }) => sum + share, 0),
+    );
     fused.set(nodeId, { score: text + vector + graph, text, vector, graph, gains });
   }
   return fused;

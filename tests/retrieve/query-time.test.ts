@@ -81,6 +81,24 @@ describe("search for a time in words", () => {
     expect(older.slice(1).map(([, inTime]) => inTime)).toEqual([false, false]);
   });
 
+  it("answers a question that says nothing but the time, and gives all that an explicit time lets through", async () => {
+    const march = Date.UTC(2022, 2, 10);
+    await brain.remember(
+      ...Array.from({ length: 60 }, (_, index) => `what a day number ${index}, what a day`),
+      { content: "Zeppelin rides", referent: { from: march, to: march } },
+      { content: "Quince jam", referent: { from: march, to: march } },
+    );
+    const found = async (query: string, options = {}) =>
+      (await search(brain.store, brain.embedder, query, { now: NOW, k: 100, ...options })).results.map(
+        ({ content }) => content,
+      );
+    expect(await found("what happened in March 2022")).toEqual(
+      expect.arrayContaining(["Zeppelin rides", "Quince jam"]),
+    );
+    const when = { from: march - MS_PER_DAY, to: march + MS_PER_DAY };
+    expect((await found("qqqq", { when })).sort()).toEqual(["Quince jam", "Zeppelin rides"]);
+  });
+
   it("lifts nothing whose time is not known, and what was said again later for both times", async () => {
     await brain.remember(camped(2023, 6, "the lake"), "We went camping near the cave");
     await brain.remember("We went camping near the dunes", camped(2022, 3, "the hut"), camped(2023, 9, "the hut"));

@@ -117,7 +117,10 @@ function describe({ name, revision, dimensions }: { name: string; revision: stri
 
 function renderUse(report: UseReport): string {
   if (report.process !== null) {
-    return `process ${report.process} makes the vectors; \`dormouse model status\` says how far\n${renderStatus(report)}`;
+    // The process that was just started takes its lease in a moment; until then the status would say "stopped".
+    const status =
+      report.building === null ? report : { ...report, building: { ...report.building, process: report.process } };
+    return `process ${report.process} makes the vectors; \`dormouse model status\` says how far\n${renderStatus(status)}`;
   }
   return renderStatus(report);
 }
