@@ -96,6 +96,15 @@ export async function makeBrain(path: string, nodes: number, onProgress: Progres
   }
   onProgress("adding links");
   addLinks(path);
+  onProgress("shelving vectors");
+  const rested = Brain.open({ path });
+  try {
+    const { phases } = await rested.sleep({ phases: ["shelve"] });
+    const failed = phases.find(({ error }) => error !== undefined);
+    if (failed !== undefined) throw new Error(`vectors were not shelved: ${failed.error?.message}`);
+  } finally {
+    rested.close();
+  }
 }
 
 /** The built-in embedder with a stopwatch: milliseconds spent on queries since the last `takeMs`. */

@@ -11,7 +11,7 @@ import { makeBrain } from "./brain-files.ts";
 import type { Progress } from "./figures.ts";
 
 /** Part of the name of a kept file; raised whenever the generator makes other brains. */
-const GENERATION = "brain-2";
+const GENERATION = "brain-3";
 /** Digits of the model's revision in that name: vectors of another table are of no use. */
 const REVISION_DIGITS = 8;
 
