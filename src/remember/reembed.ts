@@ -10,6 +10,7 @@ import type { Embedder, Progress } from "../core/ports.ts";
 import type { HeldLease } from "../store/leases.ts";
 import { VECTOR_LEASE } from "../store/models.ts";
 import type { Store } from "../store/store.ts";
+import { embedThoughts } from "./embed-thoughts.ts";
 
 /** Texts embedded between two transactions; what a kill can cost. */
 const BATCH = 128;
@@ -110,18 +111,12 @@ async function embedBatch(
   ids: readonly number[],
   commit: <T>(fn: () => T) => T,
 ): Promise<number> {
-  const texts = store.read(() => ids.map((id) => store.thoughts.indexedText(id)));
-  const wanted = ids.flatMap((id, index) => {
-    const text = texts[index];
-    return typeof text === "string" ? [{ id, text }] : [];
-  });
-  const vectors = await embedder.embedPassages(wanted.map(({ text }) => text));
+  const embedded = await embedThoughts(store, embedder, ids);
   return commit(() => {
     let stored = 0;
-    for (const [index, { id }] of wanted.entries()) {
-      const vector = vectors[index];
+    for (const { id, vector } of embedded) {
       // While the model worked, the thought may have been erased.
-      if (vector === undefined || store.models.unbuilt(id - 1, 1)[0] !== id) continue;
+      if (store.models.unbuilt(id - 1, 1)[0] !== id) continue;
       store.buildingVectors.insert(id, vector);
       stored += 1;
     }

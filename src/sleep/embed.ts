@@ -5,6 +5,7 @@
  */
 import { DormouseError } from "../core/errors.ts";
 import { currentEmbedder, type Embedder } from "../core/ports.ts";
+import { embedThoughts } from "../remember/embed-thoughts.ts";
 import { reembed } from "../remember/reembed.ts";
 import { countThoughts } from "../store/sleep-links.ts";
 import type { PhaseContext, PhaseOutcome } from "./phase.ts";
@@ -62,19 +63,13 @@ async function embedBatch(
   embedder: Embedder,
   ids: readonly number[],
 ): Promise<number> {
-  const texts = store.read(() => ids.map((id) => store.thoughts.indexedText(id)));
-  const wanted = ids.flatMap((id, index) => {
-    const text = texts[index];
-    return typeof text === "string" ? [{ id, text }] : [];
-  });
-  const vectors = await embedder.embedPassages(wanted.map(({ text }) => text));
+  const embedded = await embedThoughts(store, embedder, ids);
   return commit(() => {
     store.models.use(embedder.model);
     let stored = 0;
-    for (const [index, { id }] of wanted.entries()) {
-      const vector = vectors[index];
+    for (const { id, vector } of embedded) {
       // While the model worked, the thought may have been erased, hidden, or embedded by its own writer.
-      if (vector === undefined || store.vectors.missing(id - 1, 1)[0] !== id) continue;
+      if (store.vectors.missing(id - 1, 1)[0] !== id) continue;
       store.vectors.put(id, vector);
       stored += 1;
     }

@@ -172,8 +172,9 @@ export class Vectors {
   /** Cosine of the query with each given node that has a vector. */
   cosines(query: Int8Array, nodeIds: readonly number[]): Map<number, number> {
     const found = new Map<number, number>();
+    const { measured } = this.#scratch();
     const unknown = nodeIds.filter((nodeId) => {
-      const square = this.#scratch().measured.get(query, nodeId);
+      const square = measured.get(query, nodeId);
       if (square !== undefined) found.set(nodeId, toCosine(square));
       return square === undefined;
     });

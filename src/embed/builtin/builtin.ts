@@ -6,8 +6,9 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { DormouseError } from "../../core/errors.ts";
-import { type Embedder, VECTOR_SCALE } from "../../core/ports.ts";
+import type { Embedder } from "../../core/ports.ts";
 import { tokenizeWordPiece } from "../../text/wordpiece.ts";
+import { toUnitVector } from "../unit-vector.ts";
 import { parseTable, type StaticTable } from "./table-format.ts";
 
 /** Where the table lies: beside this module in the sources, in `builtin/` beside the bundle in `dist/`. */
@@ -43,13 +44,7 @@ function embedText(table: StaticTable, text: string): Int8Array {
     const start = id * dimensions;
     for (let at = 0; at < dimensions; at++) sum[at] = (sum[at] as number) + scale * (rows[start + at] as number);
   }
-  let square = 0;
-  for (const value of sum) square += value * value;
-  const vector = new Int8Array(dimensions);
-  if (square === 0) return vector;
-  const factor = VECTOR_SCALE / Math.sqrt(square);
-  for (let at = 0; at < dimensions; at++) vector[at] = Math.round((sum[at] as number) * factor);
-  return vector;
+  return toUnitVector(sum);
 }
 
 function readTableFile(): Uint8Array {

@@ -6,8 +6,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DormouseError } from "../../core/errors.ts";
-import { type Embedder, VECTOR_SCALE } from "../../core/ports.ts";
+import type { Embedder } from "../../core/ports.ts";
 import { isBlank } from "../../text/normalise.ts";
+import { toUnitVector } from "../unit-vector.ts";
 import { loadTransformers, quietly, type Transformers } from "./library.ts";
 import type { ModelFolder } from "./model-folder.ts";
 
@@ -113,13 +114,7 @@ function pool(hidden: Float32Array, tokens: number, dimensions: number): Int8Arr
     const start = token * dimensions;
     for (let at = 0; at < dimensions; at++) sum[at] = (sum[at] as number) + (hidden[start + at] as number);
   }
-  let square = 0;
-  for (const value of sum) square += value * value;
-  const vector = new Int8Array(dimensions);
-  if (square === 0) return vector;
-  const factor = VECTOR_SCALE / Math.sqrt(square);
-  for (let at = 0; at < dimensions; at++) vector[at] = Math.round((sum[at] as number) * factor);
-  return vector;
+  return toUnitVector(sum);
 }
 
 function runtimeOf({ env }: Transformers): string {
