@@ -1,10 +1,12 @@
 /**
  * Measures speed, growth, memory and size on generated brains, each beside a named baseline of the same run.
  *
- *   npm run bench [-- --only size|search|recall|ingest|context|sleep]… [--scale N,N] [--cache DIR] [--peer COMMAND] [--json]
+ *   npm run bench [-- --only size|search|recall|ingest|context|sleep|model]… [--scale N,N] [--cache DIR]
+ *                 [--peer COMMAND] [--model-dir DIR] [--json]
  *
  * Without --scale a run takes about ten minutes. A brain of a million takes half an hour to make: --cache keeps
- * it for the next run. --peer runs another memory beside search, through JSON lines (bench/searchers.ts).
+ * it for the next run. --peer runs another memory beside search, through JSON lines (bench/searchers.ts);
+ * --model-dir is the folder of a transformer model for the bench "model", 100,000 texts in half an hour or more.
  */
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
@@ -12,6 +14,7 @@ import { DormouseError } from "../src/core/errors.ts";
 import { benchContext } from "./bench/context-bench.ts";
 import type { BenchReport, Progress } from "./bench/figures.ts";
 import { benchIngest } from "./bench/ingest-bench.ts";
+import { benchModel } from "./bench/model-bench.ts";
 import { benchRecall } from "./bench/recall-bench.ts";
 import { benchSearch } from "./bench/search-bench.ts";
 import { type BrainShelf, createBrainShelf } from "./bench/shelf.ts";
@@ -28,22 +31,32 @@ interface Bench {
     shelf: BrainShelf,
     sizes: readonly number[],
     onProgress: Progress,
-    peer: string | null,
+    options: BenchOptions,
   ) => Promise<BenchReport>;
 }
 
 const BENCHES: readonly Bench[] = [
   // First: searching adds rows of what was read to the brain that it shares.
   { name: "size", sizes: [10_000], run: benchSize },
-  { name: "search", sizes: [10_000, 100_000], run: benchSearch },
+  {
+    name: "search",
+    sizes: [10_000, 100_000],
+    run: (shelf, sizes, onProgress, { peer }) => benchSearch(shelf, sizes, onProgress, peer),
+  },
   { name: "recall", sizes: [10_000, 100_000], run: benchRecall },
   { name: "ingest", sizes: [10_000], run: benchIngest },
   { name: "context", sizes: [10_000, 100_000], run: benchContext },
   { name: "sleep", sizes: [5_000, 10_000, 20_000], run: benchSleep },
+  {
+    name: "model",
+    sizes: [100_000],
+    run: (_shelf, sizes, onProgress, { modelDirectory }) => benchModel(modelDirectory, sizes, onProgress),
+  },
 ];
 
 async function main(): Promise<void> {
-  const { benches, sizes, cache, peer, json } = readOptions(process.argv.slice(2));
+  const options = readOptions(process.argv.slice(2));
+  const { benches, sizes, cache, json } = options;
   const onProgress: Progress = (text) => process.stderr.write(`${text}\n`);
   const shelf = createBrainShelf(onProgress, cache);
   const machine = describeMachine();
@@ -51,7 +64,7 @@ async function main(): Promise<void> {
   try {
     if (!json) console.log(formatMachine(machine));
     for (const bench of benches) {
-      const report = await bench.run(shelf, sizes ?? bench.sizes, onProgress, peer);
+      const report = await bench.run(shelf, sizes ?? bench.sizes, onProgress, options);
       reports.push(report);
       if (!json) console.log(`\n${formatReport(report)}`);
     }
@@ -70,6 +83,7 @@ interface BenchOptions {
   /** Folder that keeps brains for later runs. */
   readonly cache: string | null;
   readonly peer: string | null;
+  readonly modelDirectory: string | null;
   readonly json: boolean;
 }
 
@@ -81,6 +95,7 @@ function readOptions(args: readonly string[]): BenchOptions {
       scale: { type: "string" },
       cache: { type: "string" },
       peer: { type: "string" },
+      "model-dir": { type: "string" },
       json: { type: "boolean", default: false },
     },
   });
@@ -95,13 +110,14 @@ function readOptions(args: readonly string[]): BenchOptions {
     sizes: sizes?.sort((a, b) => a - b) ?? null,
     cache: values.cache ?? null,
     peer: values.peer ?? null,
+    modelDirectory: values["model-dir"] ?? null,
     json: values.json,
   };
 }
 
 function usage(message: string): DormouseError {
   return new DormouseError("usage", message, {
-    hint: "npm run bench -- --only NAME --scale N,N --cache DIR --peer COMMAND --json",
+    hint: "npm run bench -- --only NAME --scale N,N --cache DIR --peer COMMAND --model-dir DIR --json",
   });
 }
 
