@@ -1,8 +1,8 @@
 /**
  * Measures speed, growth, memory and size on generated brains, each beside a named baseline of the same run.
  *
- *   npm run bench [-- --only size|search|recall|ingest|context|sleep|model]… [--scale N,N] [--cache DIR]
- *                 [--peer COMMAND] [--model-dir DIR] [--json]
+ *   npm run bench [-- --only size|search|recall|recall-button|ingest|context|sleep|model]… [--scale N,N]
+ *                 [--cache DIR] [--peer COMMAND] [--model-dir DIR] [--json]
  *
  * Without --scale a run takes about ten minutes. A brain of a million takes half an hour to make: --cache keeps
  * it for the next run. --peer runs another memory beside search, through JSON lines (bench/searchers.ts);
@@ -16,6 +16,7 @@ import type { BenchReport, Progress } from "./bench/figures.ts";
 import { benchIngest } from "./bench/ingest-bench.ts";
 import { benchModel } from "./bench/model-bench.ts";
 import { benchRecall } from "./bench/recall-bench.ts";
+import { benchRecallButton } from "./bench/recall-button-bench.ts";
 import { benchSearch } from "./bench/search-bench.ts";
 import { type BrainShelf, createBrainShelf } from "./bench/shelf.ts";
 import { benchSize } from "./bench/size-bench.ts";
@@ -44,6 +45,7 @@ const BENCHES: readonly Bench[] = [
     run: (shelf, sizes, onProgress, { peer }) => benchSearch(shelf, sizes, onProgress, peer),
   },
   { name: "recall", sizes: [10_000, 100_000], run: benchRecall },
+  { name: "recall-button", sizes: [10_000, 100_000], run: benchRecallButton },
   { name: "ingest", sizes: [10_000], run: benchIngest },
   { name: "context", sizes: [10_000, 100_000], run: benchContext },
   { name: "sleep", sizes: [5_000, 10_000, 20_000], run: benchSleep },

@@ -15,23 +15,54 @@ import {
 import { type Clock, dayOf, systemClock } from "./core/clock.ts";
 import { parseEventId } from "./core/ids.ts";
 import type { Embedder, ProgressListener } from "./core/ports.ts";
-import type { Actor, ExtractReport, RememberInput, RememberResult, SearchAnswer, SearchOptions } from "./core/types.ts";
+import type {
+  Actor,
+  ExtractReport,
+  RememberInput,
+  RememberResult,
+  SearchAnswer,
+  SearchOptions,
+  Trust,
+} from "./core/types.ts";
 import type { ExtractOptions } from "./extract/run.ts";
+import {
+  type BeliefChange,
+  type BeliefOptions,
+  confirm,
+  contradict,
+  type ResolveOptions,
+  resolve,
+  supersede,
+  undoSupersede,
+} from "./recall/belief.ts";
+import { addLegs, type LegChange, type NewLegs } from "./recall/legs.ts";
+import {
+  previewRecall,
+  type RecallOptions,
+  type RecallPreview,
+  type RecallReport,
+  type RecallResult,
+  type RecallTarget,
+  recall,
+  type UnrecallResult,
+  unrecall,
+} from "./recall/recall.ts";
 import { forget, pin, revive, type StateChange, unpin } from "./recall/states.ts";
+import {
+  listSources,
+  type SourceListing,
+  type SourceListOptions,
+  setTrust,
+  type TrustChange,
+  type TrustTarget,
+} from "./recall/trust.ts";
 import { type RebuildReport, rebuildDerived, rebuildFullText } from "./remember/rebuild.ts";
 import { rememberAll, rememberOne } from "./remember/remember.ts";
 import { buildContext, type ContextAnswer, type ContextOptions } from "./retrieve/context.ts";
-import {
-  how,
-  list,
-  type PathStep,
-  type SourceDetail,
-  show,
-  type ThoughtInspection,
-  type WhyNode,
-  why,
-} from "./retrieve/inspect.ts";
+import { type HistoryEntry, type HistoryOptions, history } from "./retrieve/history.ts";
+import { how, list, type PathStep, type SourceDetail, show, type ThoughtInspection } from "./retrieve/inspect.ts";
 import { search } from "./retrieve/search.ts";
+import { type WhyNode, why } from "./retrieve/why.ts";
 import type { SleepOptions, SleepReport } from "./sleep/cycle.ts";
 import { type Census, takeCensus } from "./store/census.ts";
 import { type CheckResult, checkIntegrity } from "./store/integrity.ts";
@@ -40,19 +71,36 @@ import { Store } from "./store/store.ts";
 import { LISTABLE_STATES, type ListFilter, type ThoughtDetail } from "./store/thoughts.ts";
 
 export type {
+  BeliefChange,
+  BeliefOptions,
   Census,
   EventView,
   ExtractOptions,
+  HistoryEntry,
+  HistoryOptions,
+  LegChange,
   ListedModel,
   ListFilter,
   ModelStatus,
+  NewLegs,
   PathStep,
+  RecallOptions,
+  RecallPreview,
+  RecallReport,
+  RecallResult,
+  RecallTarget,
+  ResolveOptions,
   SleepOptions,
   SleepReport,
   SourceDetail,
+  SourceListing,
+  SourceListOptions,
   StateChange,
   ThoughtDetail,
   ThoughtInspection,
+  TrustChange,
+  TrustTarget,
+  UnrecallResult,
   UseModelOptions,
   WhyNode,
 };
@@ -199,6 +247,66 @@ export class Brain {
 
   unpin(id: string): StateChange {
     return unpin(this.#store, id, this.#actor);
+  }
+
+  /** Puts one thought in another's place: the old one leaves search, and what rests on it is flagged stale. */
+  supersede(oldId: string, newId: string, options?: BeliefOptions): BeliefChange {
+    return supersede(this.#store, oldId, newId, this.#actor, options);
+  }
+
+  /** Believes a superseded thought as before. */
+  undoSupersede(id: string): BeliefChange {
+    return undoSupersede(this.#store, id, this.#actor);
+  }
+
+  /** Says that two thoughts cannot both be true: both are disputed until it is resolved. */
+  contradict(oneId: string, otherId: string, options?: BeliefOptions): BeliefChange {
+    return contradict(this.#store, oneId, otherId, this.#actor, options);
+  }
+
+  /** Settles a dispute in favour of a thought, or of both. */
+  resolve(id: string, options?: ResolveOptions): BeliefChange {
+    return resolve(this.#store, id, this.#actor, options);
+  }
+
+  /** Says that a thought holds, also when what it rests on was replaced. */
+  confirm(id: string): BeliefChange {
+    return confirm(this.#store, id, this.#actor);
+  }
+
+  /** What happened to one thought or source, the newest last. */
+  history(id: string, options?: HistoryOptions): HistoryEntry[] {
+    return history(this.#store, id, options);
+  }
+
+  /** What pulling sources or thoughts back would take with them. Changes nothing. */
+  previewRecall(target: RecallTarget, options: RecallOptions = {}): RecallPreview {
+    return previewRecall(this.#store, target, options);
+  }
+
+  /** Pulls sources or thoughts back with everything that rested on them; `unrecall` undoes it. */
+  recall(target: RecallTarget, options: RecallOptions = {}): RecallResult {
+    return recall(this.#store, target, options, this.#actor);
+  }
+
+  /** Undoes a recall, named by its event. */
+  unrecall(event: string): UnrecallResult {
+    return unrecall(this.#store, event, this.#actor);
+  }
+
+  /** Sources with their trust, the newest first. */
+  sources(options?: SourceListOptions): SourceListing[] {
+    return listSources(this.#store, options);
+  }
+
+  /** Sets how far sources are trusted; what rests on them follows. */
+  setTrust(target: TrustTarget, trust: Trust): TrustChange {
+    return setTrust(this.#store, target, trust, this.#actor);
+  }
+
+  /** Gives a known thought further legs: what else justifies it. */
+  addLegs(id: string, legs: NewLegs): LegChange {
+    return addLegs(this.#store, id, legs, this.#actor);
   }
 
   /** Runs one cycle of sleep. */

@@ -91,9 +91,11 @@ describe("the source tree", () => {
   it("writes events, transitions and states in the audit helper alone", () => {
     expect(pathsWhere((file) => /INSERT INTO event\b/.test(code(file)))).toEqual(["store/ledger.ts"]);
     expect(pathsWhere((file) => /INSERT INTO transition\b/.test(code(file)))).toEqual(["store/ledger.ts"]);
-    const state =
-      /UPDATE node SET[^;"`]*\b(?:decayed|belief|permanence|merged_into|recalled_by|erased_by|stale_by|trust)\s*=/;
+    const state = /UPDATE node SET[^;"`]*\b(?:decayed|belief|permanence|merged_into|erased_by|stale_by|trust)\s*=/;
     expect(pathsWhere((file) => state.test(code(file)))).toEqual([]);
+    // What a recall took is its effect row's to say; the column mirrors that, in one place.
+    const recalled = /UPDATE node SET[^;"`]*\brecalled_by\s*=/;
+    expect(pathsWhere((file) => recalled.test(code(file)))).toEqual(["store/recall-effects.ts"]);
   });
 
   it("keeps the biographical clock out of operational passes", () => {

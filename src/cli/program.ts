@@ -6,7 +6,9 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError, Help, type HelpContext, Option } from "commander";
 import { DormouseError, isUsageError } from "../core/errors.ts";
 import { packagePath } from "../core/package-path.ts";
-import { BASES, THOUGHT_KINDS } from "../core/types.ts";
+import { BASES, SOURCE_TYPES, THOUGHT_KINDS, TRUST_LEVELS } from "../core/types.ts";
+import type { RecallFlags } from "./commands/recall.ts";
+import type { SourceListFlags } from "./commands/source.ts";
 import type { ExitStatus, Invocation } from "./invocation.ts";
 import { Output } from "./output.ts";
 
@@ -112,6 +114,10 @@ export function createProgram(report: Report): DormouseCommand {
   addAskingCommands(program, report);
   addInspectingCommands(program, report);
   addStateCommands(program, report);
+  addBeliefCommands(program, report);
+  addRecallCommands(program, report);
+  addSourceCommands(program, report);
+  addLegCommands(program, report);
   addCareCommands(program, report);
   addModelCommands(program, report);
   return program;
@@ -184,6 +190,7 @@ function addFillingCommands(program: DormouseCommand, report: Report): void {
       "when it happened: ISO 8601, FROM..TO, or words such as yesterday; a bare date is that day anywhere",
     )
     .option("--leg <ids>", "ids it rests on, all of them together, by commas; repeated: any leg is enough", collect)
+    .option("--axiom", "your own word holds it up, too, beside its legs or source")
     .option("--source <name>", "who or what it is from (default: your own word)")
     .option("--scope <scope>", "scope it is kept in")
     .addOption(new Option("--basis <basis>", "how it is known").choices(BASES))
@@ -194,6 +201,7 @@ function addFillingCommands(program: DormouseCommand, report: Report): void {
     .option("--due <time>", "when it is due")
     .option("--valid <range>", "when it holds, FROM..TO; a bare date is that day on this machine")
     .option("--about <subject>", "whom or what it is about; may be repeated", collect)
+    .option("--supersedes <id>", "a thought whose place it takes; may be repeated", collect)
     .examples(
       'dormouse remember "The flat in Graça costs 1,150 euros" --tag lisbon --when yesterday',
       "pbpaste | dormouse remember - --kind insight",
@@ -274,7 +282,7 @@ function addInspectingCommands(program: DormouseCommand, report: Report): void {
     .option("--tag <tag>", "only with this tag; repeated: with all of them", collect)
     .option(
       "--state <state>",
-      "visible, decayed, forgotten, permanent, pinned, merged, recalled, erased, held, superseded, disputed or all",
+      "visible, decayed, forgotten, permanent, pinned, merged, recalled, erased, held, superseded, disputed, stale or all",
       "visible",
     )
     .option("--limit <n>", "thoughts at most", "20")
@@ -322,6 +330,161 @@ function addStateCommands(program: DormouseCommand, report: Report): void {
     .action(async (id: string, _options: object, command: Command) => {
       const { runUnpin } = await import("./commands/unpin.ts");
       report(await runUnpin(invocationOf(command), id));
+    });
+}
+
+function addBeliefCommands(program: DormouseCommand, report: Report): void {
+  program
+    .command("supersede")
+    .description("one thought takes another's place: the old one leaves search and stays readable")
+    .argument("<old>", "n_…, the thought that no longer holds")
+    .argument("[new]", "n_…, the thought that holds instead")
+    .option("--reason <words>", "why")
+    .option("--undo", "take it back: the old thought is believed as before")
+    .examples(
+      "dormouse supersede n_0123456789abcdef n_fedcba9876543210",
+      "dormouse supersede --undo n_0123456789abcdef",
+    )
+    .action(async (oldId: string, newId: string | undefined, options: object, command: Command) => {
+      const { runSupersede } = await import("./commands/supersede.ts");
+      report(await runSupersede(invocationOf(command), oldId, newId, options));
+    });
+  program
+    .command("contradict")
+    .description("say that two thoughts cannot both be true: both are disputed until resolved")
+    .argument("<one>", "n_…")
+    .argument("<other>", "n_…")
+    .option("--reason <words>", "why")
+    .examples("dormouse contradict n_0123456789abcdef n_fedcba9876543210")
+    .action(async (oneId: string, otherId: string, options: object, command: Command) => {
+      const { runContradict } = await import("./commands/contradict.ts");
+      report(await runContradict(invocationOf(command), oneId, otherId, options));
+    });
+  program
+    .command("resolve")
+    .description("settle a dispute: the thought holds, and the one that contradicts it is superseded")
+    .argument("<id>", "n_…, the thought that holds")
+    .option("--over <id>", "the thought that does not; needed when several contradict it")
+    .option("--both", "both hold after all")
+    .option("--reason <words>", "why")
+    .examples(
+      "dormouse resolve n_0123456789abcdef --over n_fedcba9876543210",
+      "dormouse resolve n_0123456789abcdef --both",
+    )
+    .action(async (id: string, options: object, command: Command) => {
+      const { runResolve } = await import("./commands/resolve.ts");
+      report(await runResolve(invocationOf(command), id, options));
+    });
+  program
+    .command("confirm")
+    .description("say that a thought holds, also when what it rests on was replaced")
+    .argument("<id>", "n_…")
+    .examples("dormouse confirm n_0123456789abcdef")
+    .action(async (id: string, _options: object, command: Command) => {
+      const { runConfirm } = await import("./commands/confirm.ts");
+      report(await runConfirm(invocationOf(command), id));
+    });
+  program
+    .command("history")
+    .description("what happened to one thought or source, the latest last")
+    .argument("<id>", "n_… or s_…")
+    .option("--limit <n>", "the newest events at most", "50")
+    .examples("dormouse history n_0123456789abcdef", "dormouse history n_0123456789abcdef --limit 5 --json")
+    .action(async (id: string, options: { limit: string }, command: Command) => {
+      const { runHistory } = await import("./commands/history.ts");
+      report(await runHistory(invocationOf(command), id, options));
+    });
+}
+
+function addRecallCommands(program: DormouseCommand, report: Report): void {
+  program
+    .command("recall")
+    .description("pull a bad source or thought back with everything that rested on it; shows it first")
+    .argument("[id...]", "n_… or s_…")
+    .option("--sources <pattern>", "every source of such a name, such as 'web:*'")
+    .addOption(
+      new Option("--rule <rule>", "fair: what has another leg stands; strict: everything it reached goes")
+        .choices(["fair", "strict"])
+        .default("fair"),
+    )
+    .addOption(new Option("--reason <reason>", "why").choices(["untrusted", "erase"]).default("untrusted"))
+    .option("--limit <n>", "nodes a list shows")
+    .option("--apply", "do it")
+    .examples("dormouse recall s_0123456789abcdef", "dormouse recall --sources 'tool:weather*' --apply")
+    .action(async (ids: string[], options: RecallFlags, command: Command) => {
+      const { runRecall } = await import("./commands/recall.ts");
+      report(await runRecall(invocationOf(command), ids, options));
+    });
+  program
+    .command("unrecall")
+    .description("undo a recall")
+    .argument("<event>", "e_… of the recall")
+    .examples("dormouse unrecall e_42")
+    .action(async (event: string, _options: object, command: Command) => {
+      const { runUnrecall } = await import("./commands/unrecall.ts");
+      report(await runUnrecall(invocationOf(command), event));
+    });
+}
+
+function addSourceCommands(program: DormouseCommand, report: Report): void {
+  const source = program
+    .command("source")
+    .description("where thoughts come from, and how far each source is trusted")
+    .examples("dormouse source list --trust untrusted", "dormouse source trust s_0123456789abcdef untrusted");
+  source
+    .command("list")
+    .description("sources, the newest first")
+    .option("--type <type>", `only this type: ${SOURCE_TYPES.join(", ")}`)
+    .option("--trust <level>", `only this level: ${TRUST_LEVELS.join(", ")}`)
+    .option("--names <pattern>", "only of such a name; * stands for anything, ? for one character")
+    .option("--limit <n>", "sources at most", "50")
+    .examples("dormouse source list", "dormouse source list --type tool --names 'tool:weather*'")
+    .action(async (options: SourceListFlags, command: Command) => {
+      const { runSourceList } = await import("./commands/source.ts");
+      report(await runSourceList(invocationOf(command), options));
+    });
+  source
+    .command("trust")
+    .description("set how far sources are trusted; thoughts that rest on them follow")
+    .argument("<id-or-level...>", "s_… of sources, and last the level: trusted, unknown or untrusted")
+    .option("--sources <pattern>", "every source of such a name, such as 'web:*'")
+    .examples("dormouse source trust s_0123456789abcdef untrusted", "dormouse source trust --sources 'web:*' untrusted")
+    .action(async (words: string[], options: { sources?: string }, command: Command) => {
+      const { runSourceTrust } = await import("./commands/source.ts");
+      report(await runSourceTrust(invocationOf(command), words, options));
+    });
+}
+
+function addLegCommands(program: DormouseCommand, report: Report): void {
+  const leg = program
+    .command("leg")
+    .description("what justifies a thought: each leg is enough, all of its parents must stand")
+    .examples(
+      "dormouse leg list n_0123456789abcdef",
+      "dormouse leg add n_0123456789abcdef --leg n_fedcba9876543210,s_0123456789abcdef",
+    );
+  leg
+    .command("add")
+    .description("give a known thought another justification")
+    .argument("<id>", "n_…")
+    .option("--leg <ids>", "ids it rests on, all of them together, by commas; may be repeated", collect)
+    .option("--axiom", "your own word holds it up")
+    .examples(
+      "dormouse leg add n_0123456789abcdef --leg n_fedcba9876543210",
+      "dormouse leg add n_0123456789abcdef --axiom",
+    )
+    .action(async (id: string, options: object, command: Command) => {
+      const { runLegAdd } = await import("./commands/leg.ts");
+      report(await runLegAdd(invocationOf(command), id, options));
+    });
+  leg
+    .command("list")
+    .description("the legs of a thought, and what ended or broke them")
+    .argument("<id>", "n_…")
+    .examples("dormouse leg list n_0123456789abcdef")
+    .action(async (id: string, _options: object, command: Command) => {
+      const { runLegList } = await import("./commands/leg.ts");
+      report(await runLegList(invocationOf(command), id));
     });
 }
 

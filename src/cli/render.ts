@@ -2,8 +2,8 @@
  * Thoughts and their surroundings as text for a person, shared by the commands that show them.
  * Pure: takes what the brain answered, gives lines.
  */
-import type { SourceDetail, StateChange, ThoughtDetail, ThoughtInspection } from "../app.ts";
-import type { ThoughtView } from "../core/types.ts";
+import type { BeliefChange, SourceDetail, StateChange, ThoughtDetail, ThoughtInspection, WhyNode } from "../app.ts";
+import type { BeliefRelations, ThoughtView } from "../core/types.ts";
 import { fitLine, printable, type Style, wrapText } from "./output.ts";
 import { describeDue, describeReferent, formatMinute } from "./times.ts";
 
@@ -22,9 +22,9 @@ export function titleLine(view: ThoughtView, style: Style, extra: readonly strin
   return `${style.bold(view.id)}  ${printable(facts.join("  "))}`;
 }
 
-/** Where a thought is from, with its tags and domain. */
+/** Where a thought is from and how far it is trusted, with its tags and domain. */
 export function originLine(view: ThoughtView, style: Style): string {
-  const parts = [`${view.source.name} (${view.source.trust})`];
+  const parts = [`${view.source.name} (${view.trust})`];
   if (view.domain !== null) parts.push(view.domain);
   parts.push(...view.tags.map((tag) => `#${tag}`));
   return style.dim(fitLine(parts.join("  "), style.width - 2));
@@ -33,7 +33,7 @@ export function originLine(view: ThoughtView, style: Style): string {
 /** One line a thought: id, kind, when it happened or else was recorded, beginning of the text. */
 export function listLine(thought: ThoughtDetail, style: Style): string {
   const day = thought.referent === null ? thought.recordedAt.slice(0, 10) : describeReferent(thought.referent);
-  const marks = stateWords(thought.state);
+  const marks = [stateWords(thought.state), thought.stale ? "stale" : ""].filter((words) => words !== "").join(", ");
   const head = `${thought.kind.padEnd(11)} ${day}  ${marks === "" ? "" : `[${marks}] `}`;
   const room = style.isTerminal ? Math.max(20, style.width - ID_WIDTH - 2) : 10_000;
   return `${style.bold(thought.id)}  ${fitLine(`${printable(head)}${thought.content}`, room)}`;
@@ -73,7 +73,7 @@ function renderSource(source: SourceDetail, style: Style): string {
 
 function renderThought(thought: ThoughtInspection, style: Style): string {
   const facts: [string, string | null][] = [
-    ["state", stateWords(thought.state) || "visible"],
+    ["state", [stateWords(thought.state) || "visible", ...(thought.stale ? ["stale"] : [])].join(", ")],
     ["reason", thought.reason],
     ["happened", thought.referent === null ? null : describeReferent(thought.referent)],
     ["recorded", formatMinute(new Date(thought.recordedAt))],
@@ -131,4 +131,42 @@ function factLines(facts: readonly (readonly [string, string | null])[], style: 
 /** What a change of state came to. */
 export function renderChange(change: StateChange, done: string): string {
   return change.changed ? `${done} ${change.id} (${change.event})` : `${change.id} was so already; nothing changed`;
+}
+
+/** What a decision about beliefs came to. */
+export function renderBeliefChange(change: BeliefChange): string {
+  const beliefs = change.beliefs.map(({ id, belief }) => `${id} is ${belief}`).join(", ");
+  if (!change.changed) return `${beliefs} already; nothing changed`;
+  const flags = [
+    ...(change.flagged === 0 ? [] : [`${countOf(change.flagged, "thought")} flagged stale`]),
+    ...(change.cleared === 0 ? [] : [`${countOf(change.cleared, "thought")} no longer stale`]),
+  ];
+  return [`${beliefs} (${change.event})`, ...flags.map((line) => `  ${line}`)].join("\n");
+}
+
+/** What is to be known of a belief before one relies on it; nothing for a thought that is simply believed. */
+export function beliefWords(view: ThoughtView & Partial<BeliefRelations>): string[] {
+  const { replaces = [], disputedWith = [] } = view;
+  return [
+    ...(view.belief === "asserted" ? [] : [withIds(view.belief, "by", view.belief === "disputed" ? disputedWith : [])]),
+    ...(view.stale ? ["stale: what it rests on was replaced"] : []),
+    ...(replaces.length === 0 ? [] : [withIds("", "replaces", replaces)]),
+  ];
+}
+
+function withIds(before: string, word: string, ids: readonly string[]): string {
+  return [before, ...(ids.length === 0 ? [] : [word, ids.join(", ")])].filter((part) => part !== "").join(" ");
+}
+
+/** Why a leg does not stand; nothing for one that does. */
+export function legMarks({ endedBy, broken }: Pick<WhyNode["legs"][number], "endedBy" | "broken">): string {
+  const marks = [
+    ...(endedBy === null ? [] : [`ended by ${endedBy}`]),
+    ...broken.map(
+      ({ id, because, event }) =>
+        `${id} was ${because === "held" ? "held back" : because}${event === null ? "" : ` by ${event}`}`,
+    ),
+  ];
+  if (marks.length === 0) return "";
+  return ` (${endedBy === null ? "broken: " : ""}${marks.join(", ")})`;
 }

@@ -114,7 +114,11 @@ export interface RememberInput {
   readonly speaker?: string;
   /** Justifications besides the occurrence's own source; empty and no occurrence: an axiom of the person. */
   readonly legs?: readonly LegInput[];
+  /** A person says so besides, whatever becomes of the legs and the source; without either it is so anyway. */
+  readonly axiom?: boolean;
   readonly occurrence?: OccurrenceInput;
+  /** Ids of thoughts whose place it takes; it is kept in a scope at least as strict as theirs. */
+  readonly supersedes?: readonly string[];
 }
 
 export const REMEMBER_STATUSES = ["created", "reinforced", "revived", "known", "refused"] as const;
@@ -133,6 +137,7 @@ export interface RememberResult {
   readonly reason?: RefusalReason;
 }
 
+/** The source that a thought was met in last, with its own trust; the thought has another when it rests on more. */
 export interface SourceView {
   readonly id: string;
   readonly name: string;
@@ -150,6 +155,18 @@ export interface ThoughtView {
   readonly recordedAt: string;
   readonly referent: { from: string | null; to: string | null; floating?: true } | null;
   readonly source: SourceView;
+  /** Of the thought itself: the best, over its standing legs, of the worst trust within the leg. */
+  readonly trust: Trust;
+  readonly belief: Belief;
+  /** Something that it rests on was superseded, and nobody confirmed it since. */
+  readonly stale: boolean;
+}
+
+/** How a thought stands to others that say otherwise; ids, the newest first, at most 10 each. */
+export interface BeliefRelations {
+  /** Superseded thoughts whose place it took. */
+  readonly replaces: readonly string[];
+  readonly disputedWith: readonly string[];
 }
 
 export interface SearchFilters {
@@ -169,7 +186,7 @@ export interface SearchOptions extends SearchFilters {
   readonly now?: number;
 }
 
-export interface SearchResult extends ThoughtView {
+export interface SearchResult extends ThoughtView, BeliefRelations {
   readonly score: number;
   /** Normalised channel scores that made up the score. */
   readonly channels: { readonly text: number; readonly vector: number; readonly graph: number };

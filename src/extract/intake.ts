@@ -148,7 +148,9 @@ export class Intake {
     if (this.#store.tombstones.find(this.#scopeId, valueKey) !== null)
       return { status: "refused", reason: "tombstone" };
     const known = this.#store.thoughts.findByValue(this.#scopeId, valueKey);
-    if (known?.recalledBy != null) return { status: "refused", reason: "recalled" };
+    if (known !== null && known.recalledBy !== null && this.#store.recalls.pinnedNow().has(known.id)) {
+      return { status: "refused", reason: "recalled" };
+    }
     if (known?.belief === "rejected") return { status: "refused", reason: "tombstone" };
     if (known?.decayed === "forgotten") return { status: "refused", reason: "forgotten" };
     if (known !== null || this.#met.has(value)) return { status: "reinforced" };

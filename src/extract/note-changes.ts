@@ -3,8 +3,9 @@
  * that are gone end, a thought that lost its last leg is superseded by what stands in its place or decays,
  * wikilinks are kept and those into the note follow its first thoughts. A thought that stands elsewhere stays.
  */
-import { type Actor, BELIEFS, type Belief, DECAY_REASONS } from "../core/types.ts";
-import type { Change } from "../store/ledger.ts";
+import { type Actor, type Belief, DECAY_REASONS } from "../core/types.ts";
+import { carryTrust } from "../remember/carry-trust.ts";
+import { supersedeNode } from "../remember/supersede.ts";
 import type { JoinedMention, StandingBlock } from "../store/notes.ts";
 import { digestFile, digestFoldersOf, makeCursor } from "./file-place.ts";
 import type { NoteLink } from "./markdown.ts";
@@ -15,7 +16,6 @@ import { headingKey } from "./vault-links.ts";
 
 const ACTOR: Actor = "extractor";
 const SOURCE_GONE = DECAY_REASONS.indexOf("source_gone");
-const SUPERSEDED = BELIEFS.indexOf("superseded");
 /** Beliefs that losing a source does not change. */
 const SETTLED_BELIEFS: ReadonlySet<Belief> = new Set(["superseded", "held", "rejected"]);
 
@@ -103,8 +103,10 @@ function endBlocks(run: RunContext, sourceId: number, gone: readonly GoneBlock[]
     }
     const replacement = group.map((one) => nodeOf(run, one.replacement)).find((id) => id !== null && id !== nodeId);
     if (replacement == null) decay(run, nodeId);
-    else supersede(run, nodeId, replacement);
+    else supersedeNode(run.store, { oldId: nodeId, newId: replacement, actor: ACTOR, reason: "replaced" });
   }
+  // What stands on other legs may have lost the one it was trusted by.
+  carryTrust(run.store, [...byNode.keys()], ACTOR);
 }
 
 /** The thought a new block became; null when it was refused. */
@@ -129,21 +131,6 @@ function decay(run: RunContext, nodeId: number): void {
     actor: ACTOR,
     payload: { node: run.store.thoughts.publicId(nodeId), reason: "source_gone" },
     changes: [{ nodeId, axis: "decayed", to: SOURCE_GONE }],
-  });
-}
-
-/** The old stays readable in history; what rests on it is flagged stale, not removed. */
-function supersede(run: RunContext, oldId: number, newId: number): void {
-  const { ledger, links, thoughts } = run.store;
-  run.notes.endSupersedes(oldId, newId, ACTOR);
-  links.add([{ type: "supersedes", fromId: newId, toId: oldId, weight: 1000 }], ACTOR);
-  const seq = ledger.nextSeq();
-  const stale = run.notes.childrenOf(oldId).map((nodeId): Change => ({ nodeId, axis: "stale_by", to: seq }));
-  ledger.record({
-    kind: "belief.changed",
-    actor: ACTOR,
-    payload: { node: thoughts.publicId(oldId), by: thoughts.publicId(newId), reason: "replaced" },
-    changes: [{ nodeId: oldId, axis: "belief", to: SUPERSEDED }, ...stale],
   });
 }
 

@@ -8,10 +8,7 @@ import { type Actor, DECAY_REASONS, PERMANENCES } from "../core/types.ts";
 import type { Change, EventKind } from "../store/ledger.ts";
 import type { Store } from "../store/store.ts";
 import type { NodeState } from "../store/thoughts.ts";
-import { isBlank } from "../text/normalise.ts";
-
-/** Longest reason, in UTF-16 code units. */
-const MAX_REASON_LENGTH = 2_000;
+import { checkReason } from "./reason.ts";
 
 export interface StateChange {
   readonly id: string;
@@ -25,12 +22,7 @@ export interface StateChange {
  * the erasable text table.
  */
 export function forget(store: Store, id: string, reason: string, actor: Actor): StateChange {
-  if (isBlank(reason)) {
-    throw new DormouseError("usage", "a reason is needed", { hint: 'For instance --reason "out of date".' });
-  }
-  if (reason.length > MAX_REASON_LENGTH) {
-    throw new DormouseError("too_long", `reason: ${MAX_REASON_LENGTH} characters at most`);
-  }
+  checkReason(reason);
   return store.write(() => {
     const node = resolveThought(store, id);
     if (node.decayed === "forgotten") return { id: node.publicId, changed: false, event: null };

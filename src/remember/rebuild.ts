@@ -16,13 +16,14 @@ export interface RebuildReport {
   readonly vectors: number;
 }
 
-/** Rebuilds every derived index. Full text in one transaction; vectors in batches that a later run completes. */
+/** Rebuilds every derived index; the graph of aliveness is dropped, and made by whatever needs it next. Full text in one transaction; vectors in batches that a later run completes. */
 export async function rebuildDerived(
   store: Store,
   embedder: Embedder,
   onProgress: ProgressListener = () => {},
 ): Promise<RebuildReport> {
   const fullText = rebuildFullText(store, onProgress);
+  store.write(() => store.aliveness.dropSnapshot());
   const vectors = await rebuildVectors(store, embedder, onProgress);
   return { fullText, vectors };
 }

@@ -8,6 +8,7 @@ import { currentEmbedder, type Embedder, type EmbedderSource } from "../core/por
 import {
   type Actor,
   BASES,
+  BELIEFS,
   type LegInput,
   type OccurrenceInput,
   type RefusalReason,
@@ -23,6 +24,10 @@ import type { Store } from "../store/store.ts";
 import { asIndexed, HEADING_FACET, type NodeState } from "../store/thoughts.ts";
 import { analyse } from "../text/analyse.ts";
 import { isBlank, normaliseText } from "../text/normalise.ts";
+import { carryTrust } from "./carry-trust.ts";
+import { riseAgain } from "./rise.ts";
+import { settleRecalls } from "./settle.ts";
+import { checkSupersession, endSupersession, supersedeNode } from "./supersede.ts";
 
 /** Longest content of one thought, in UTF-16 code units. Longer text is the extractors' to cut. */
 export const MAX_CONTENT_LENGTH = 20_000;
@@ -38,7 +43,7 @@ const MAX_LIST_LENGTH = 100;
 const DEFAULT_KIND = "fact";
 
 /** Where a person's typed thought comes from: the statement itself. */
-const PERSON: SourceInput = { type: "person", key: "person", name: "you", trust: "trusted" };
+export const PERSON: SourceInput = { type: "person", key: "person", name: "you", trust: "trusted" };
 
 export interface RememberOptions {
   readonly actor: Actor;
@@ -75,9 +80,11 @@ export async function rememberAll(
     // Another process may have changed the model meanwhile; sleep makes the vectors that are left out here.
     const hasVectors = prepared.some(({ vector }) => vector !== null);
     const isCurrent = hasVectors && embedder !== null && store.models.adopt(embedder.model);
-    const results = prepared.map((thought) =>
-      applyThought(store, isCurrent ? thought : { ...thought, vector: null }, options.actor),
-    );
+    const results = prepared.map((thought) => {
+      const result = applyThought(store, isCurrent ? thought : { ...thought, vector: null }, options.actor);
+      takePlaces(store, result, thought.input.supersedes ?? [], options.actor);
+      return result;
+    });
     options.alongside?.(results);
     return results;
   });
@@ -184,6 +191,7 @@ function checkInput(input: RememberInput): { content: string; normalised: string
   ] as const) {
     checkLabels(field, texts);
   }
+  checkLength("supersedes", input.supersedes ?? []);
   checkInterval("valid", input.valid?.from ?? null, input.valid?.to ?? null);
   checkInterval("referent", input.referent?.from ?? null, input.referent?.to ?? null);
   checkMoment("due", input.due ?? null);
@@ -206,10 +214,13 @@ export function digestRecord(store: Store, recordKey: string, normalised: string
   return store.digest("record", recordKey, normalised);
 }
 
+function checkLength(field: string, list: readonly string[]): void {
+  if (list.length <= MAX_LIST_LENGTH) return;
+  throw new DormouseError("invalid", `${field}: ${list.length} entries, ${MAX_LIST_LENGTH} at most`);
+}
+
 function checkLabels(field: string, texts: readonly string[]): void {
-  if (texts.length > MAX_LIST_LENGTH) {
-    throw new DormouseError("invalid", `${field}: ${texts.length} entries, ${MAX_LIST_LENGTH} at most`);
-  }
+  checkLength(field, texts);
   for (const text of texts) {
     if (isBlank(text)) throw new DormouseError("invalid", `${field}: an entry is empty`);
     if (text.length > MAX_LABEL_LENGTH) {
@@ -266,14 +277,15 @@ function applyThought(store: Store, thought: Prepared, actor: Actor): RememberRe
   if (legs.some(({ parentIds }) => parentIds.some((id) => parents.get(id)?.dead ?? true))) {
     return { id: null, status: "refused", reason: "dead_source" };
   }
-  const scopeId = store.scopes.strictest([ownScopeId, ...scopesOf(parents)]);
+  const replaced = (input.supersedes ?? []).map((id) => store.thoughts.state(store.thoughts.resolve(id)));
+  const scopeId = store.scopes.strictest([ownScopeId, ...scopesOf(parents), ...replaced.map((old) => old.scopeId)]);
   const tombstoneId = store.tombstones.find(scopeId, valueKey);
   if (tombstoneId !== null) {
     store.tombstones.countRefusal(tombstoneId, sourceId, store.now());
     return { id: null, status: "refused", reason: "tombstone" };
   }
   const occurrence = placeOccurrence(store, thought, sourceId, actor);
-  const trust = Math.max(...legs.map((leg) => legTrust(parents, leg, sourceId)));
+  const trust = Math.max(...legs.map((leg) => legTrust(parents, leg)));
   const known = store.thoughts.findByValue(scopeId, valueKey);
   if (known !== null) return meetKnown(store, known, thought, { legs, occurrence, trust, actor });
   const nodeId = createThought(store, thought, { scopeId, legs, occurrence, trust, actor });
@@ -281,21 +293,32 @@ function applyThought(store: Store, thought: Prepared, actor: Actor): RememberRe
   return { id: store.thoughts.publicId(nodeId), status: "created" };
 }
 
+/** Puts what was remembered in the place of the thoughts that it supersedes; a refused one takes nobody's. */
+function takePlaces(store: Store, result: RememberResult, oldIds: readonly string[], actor: Actor): void {
+  if (result.status === "refused" || result.id === null) return;
+  for (const oldId of oldIds) {
+    const by = store.thoughts.state(store.thoughts.resolve(result.id));
+    const old = store.thoughts.state(store.thoughts.resolve(oldId));
+    if (!checkSupersession(store, old, by)) continue;
+    supersedeNode(store, { oldId: old.id, newId: by.id, actor, reason: "superseded" });
+  }
+}
+
 /**
  * The legs as local ids: each given leg together with the source it was met in, or else that source alone, or
- * else the person's own word. The same set given twice is one leg.
+ * else the person's own word. The same set given twice is one leg. The first is the one of the occurrence.
  */
 function resolveLegs(store: Store, input: RememberInput, sourceId: number, scopeId: number, actor: Actor): NewLeg[] {
-  const given = input.legs ?? [];
-  if (given.length > 0) {
-    const own = input.occurrence === undefined ? [] : [sourceId];
-    const legs = given.map((leg) =>
-      [...new Set([...resolveParents(store, leg, scopeId, actor), ...own])].sort(ascending),
-    );
-    const distinct = new Map(legs.map((parentIds) => [parentIds.join(" "), parentIds]));
-    return [...distinct.values()].map((parentIds) => ({ axiom: false, parentIds }));
-  }
-  return [input.occurrence === undefined ? { axiom: true, parentIds: [] } : { axiom: false, parentIds: [sourceId] }];
+  const own = input.occurrence === undefined ? [] : [sourceId];
+  const given = (input.legs ?? []).map((leg) =>
+    [...new Set([...resolveParents(store, leg, scopeId, actor), ...own])].sort(ascending),
+  );
+  const sets = given.length === 0 && own.length > 0 ? [own] : given;
+  const distinct = [...new Map(sets.map((parentIds) => [parentIds.join(" "), parentIds])).values()];
+  const legs = distinct.map((parentIds): NewLeg => ({ axiom: false, parentIds }));
+  if (legs.length > 0 && input.axiom !== true) return legs;
+  const word: NewLeg = { axiom: true, parentIds: [] };
+  return own.length === 0 ? [word, ...legs] : [...legs, word];
 }
 
 function ascending(a: number, b: number): number {
@@ -331,10 +354,9 @@ function scopesOf(parents: ReadonlyMap<number, ParentState>): number[] {
   return [...parents.values()].filter(({ role }) => role === 1).map(({ scopeId }) => scopeId);
 }
 
-/** The worst trust among the leg's parents; an axiom has the trust of the statement. */
-function legTrust(parents: ReadonlyMap<number, ParentState>, leg: NewLeg, sourceId: number): number {
-  const members = leg.axiom ? [sourceId] : leg.parentIds;
-  return Math.min(TRUST_LEVELS.length - 1, ...members.map((id) => parents.get(id)?.trust ?? 0));
+/** The worst trust among the leg's parents; an axiom is a person's word, and that is trusted. */
+function legTrust(parents: ReadonlyMap<number, ParentState>, leg: NewLeg): number {
+  return Math.min(TRUST_LEVELS.length - 1, ...leg.parentIds.map((id) => parents.get(id)?.trust ?? 0));
 }
 
 function placeOccurrence(store: Store, thought: Prepared, sourceId: number, actor: Actor): NewOccurrence {
@@ -375,9 +397,10 @@ function meetKnown(store: Store, known: NodeState, thought: Prepared, placement:
     throw new DormouseError("invalid", `legs: ${known.publicId} cannot rest on itself`);
   }
   // What a reader sees of a merged thought is its survivor, so both must stand for the meeting to be seen.
-  const states = standingChain(store, known);
+  const states = chainOf(store, known, placement.actor);
   const survivor = states.at(-1) ?? known;
-  if (states.some(({ recalledBy }) => recalledBy !== null)) {
+  const hadFallen = known.recalledBy !== null;
+  if (hadFallen && store.recalls.pinnedNow().has(known.id)) {
     return { id: known.publicId, status: "refused", reason: "recalled" };
   }
   if (states.some(({ belief }) => belief === "rejected")) {
@@ -392,8 +415,11 @@ function meetKnown(store: Store, known: NodeState, thought: Prepared, placement:
     return { id: survivor.publicId, status: "known" };
   }
   const { actor } = placement;
+  const superseded = states
+    .filter(({ belief }) => belief === "superseded")
+    .map(({ id }) => ({ id, seq: store.beliefs.supersededBySeq(id) ?? 0 }));
   const { tags = [], subjects = [] } = thought.input;
-  store.thoughts.reinforce(
+  const seq = store.thoughts.reinforce(
     known.id,
     {
       legs: placement.legs,
@@ -401,14 +427,30 @@ function meetKnown(store: Store, known: NodeState, thought: Prepared, placement:
       tagIds: [...new Set(tags.map((tag) => store.labels.intern("tag", tag, actor)))],
       subjectIds: [...new Set(subjects.map((subject) => store.subjects.intern(subject, actor)))],
       changes: [
-        ...states.flatMap((state) => standAgain(state)),
+        ...states.flatMap((state) => standAgain(store, state)),
         ...attributeChanges(store, known, thought.input, placement),
       ],
     },
     actor,
   );
-  const revives = states.some((state) => standAgain(state).length > 0);
+  for (const { id, seq: replacedSeq } of superseded) endSupersession(store, id, replacedSeq, actor);
+  if (hadFallen) riseAgain(store, known.id, seq, actor);
+  else if (placement.trust > known.trust) carryTrust(store, [known.id], actor);
+  const revives = hasFallen || hadFallen || superseded.length > 0;
   return { id: survivor.publicId, status: revives ? "revived" : "reinforced" };
+}
+
+/**
+ * The states that meeting a known value bears on. Where the thought or one that it stands behind was recalled, what
+ * recalls left unfinished is finished first; what a survivor fell with is no matter of its copy's.
+ */
+function chainOf(store: Store, known: NodeState, actor: Actor): NodeState[] {
+  const states = standingChain(store, known);
+  if (states.every(({ recalledBy }) => recalledBy === null)) return states;
+  settleRecalls(store, actor);
+  return standingChain(store, store.thoughts.state(known.id)).filter(
+    ({ id, recalledBy }) => id === known.id || recalledBy === null,
+  );
 }
 
 /** The node and, if it was merged, those it stands behind, the survivor last. */
@@ -422,11 +464,12 @@ function standingChain(store: Store, known: NodeState): NodeState[] {
   return states;
 }
 
-function standAgain({ id, decayed, belief }: NodeState): Change[] {
-  return [
-    ...(decayed === "none" ? [] : [{ nodeId: id, axis: "decayed" as const, to: 0 }]),
-    ...(belief === "superseded" ? [{ nodeId: id, axis: "belief" as const, to: 0 }] : []),
-  ];
+/** A superseded thought that is met again is asserted again, not confirmed; what disputed it still does. */
+function standAgain(store: Store, { id, decayed, belief }: NodeState): Change[] {
+  const changes: Change[] = decayed === "none" ? [] : [{ nodeId: id, axis: "decayed", to: 0 }];
+  if (belief !== "superseded") return changes;
+  const to = BELIEFS.indexOf(store.beliefs.disputes(id).length > 0 ? "disputed" : "asserted");
+  return [...changes, { nodeId: id, axis: "belief", to }];
 }
 
 /** What a new meeting sets besides: trust by its leg, and explicit attributes; those not named stay as they were. */

@@ -8,6 +8,7 @@ import type { EmbedderSource } from "../core/ports.ts";
 import type { Store } from "../store/store.ts";
 import { isBlank } from "../text/normalise.ts";
 import { type Pack, type PackItem, pack } from "./pack.ts";
+import { withRelations } from "./relations.ts";
 import { search } from "./search.ts";
 
 const DEFAULT_BUDGET = 2_000;
@@ -61,10 +62,14 @@ export async function buildContext(
       shown.add(item.view.id);
       items.push(item);
     };
-    for (const { id, due: dueAt } of due) {
-      for (const view of store.thoughts.views([id])) take({ section: "due", view, due: new Date(dueAt).toISOString() });
+    const dueViews = relatedViews(
+      store,
+      due.map(({ id }) => id),
+    );
+    for (const [index, view] of dueViews.entries()) {
+      take({ section: "due", view, due: new Date(due[index]?.due ?? now).toISOString() });
     }
-    for (const view of store.thoughts.views(recent)) take({ section: "recent", view });
+    for (const view of relatedViews(store, recent)) take({ section: "recent", view });
     for (const view of answer?.results ?? []) take({ section: "hits", view });
     const thoughts = answer?.scanned.eligible ?? store.thoughts.countVisible();
     const lacking = answer?.notice === undefined ? "" : ` The hits were ${answer.notice}.`;
@@ -77,4 +82,11 @@ export async function buildContext(
       ...(answer?.notice === undefined ? {} : { notice: answer.notice }),
     };
   });
+}
+
+function relatedViews(store: Store, nodeIds: readonly number[]): PackItem["view"][] {
+  return withRelations(
+    store,
+    nodeIds.flatMap((nodeId) => store.thoughts.views([nodeId]).map((view) => ({ nodeId, view }))),
+  );
 }

@@ -1,20 +1,15 @@
 /**
- * Inspection: what a thought is, why it is known, how two are connected, what the brain holds. Reads
- * every readable node and labels its state; never ranks and never counts as an access.
+ * Inspection: what a thought is, how two are connected, what the brain holds. Reads every readable node and
+ * labels its state; never ranks and never counts as an access.
  */
-import { DormouseError } from "../core/errors.ts";
 import { formatEventId } from "../core/ids.ts";
 import type { LinkType, SourceType, Trust } from "../core/types.ts";
 import type { LegSample } from "../store/legs.ts";
 import type { Store } from "../store/store.ts";
 import type { ListFilter, StateView, Step, ThoughtDetail } from "../store/thoughts.ts";
 
-const DEFAULT_DEPTH = 5;
-const MAX_DEPTH = 50;
 /** Legs, occurrences and links each way shown of one node, and parents of one leg; the rest is counted. */
 const FAN_OUT = 50;
-/** Nodes named in one derivation walk. */
-const MAX_WHY_NODES = 2_000;
 /** Nodes met before a path search gives up. */
 const MAX_PATH_NODES = 20_000;
 
@@ -134,85 +129,6 @@ function occurrenceViews(store: Store, nodeId: number): OccurrenceView[] {
       ended: occurrence.ended === 1,
     };
   });
-}
-
-/** One node of a derivation walk; one met before, nearer or earlier in the walk, is named without its own legs. */
-export interface WhyNode {
-  readonly id: string;
-  readonly role: "source" | "thought";
-  readonly label: string;
-  readonly trust: Trust;
-  readonly visible: boolean;
-  readonly depth: number;
-  readonly seenBefore: boolean;
-  readonly legs: readonly { readonly axiom: boolean; readonly ended: boolean; readonly parents: readonly WhyNode[] }[];
-  /** Parents, over all legs, not shown because a leg, the depth or the walk would have flooded the answer. */
-  readonly omitted: number;
-  /** Legs not shown, for the same reasons. */
-  readonly omittedLegs: number;
-}
-
-/** A node of the walk whose legs are still to be filled in. */
-interface OpenWhyNode extends WhyNode {
-  legs: WhyNode["legs"];
-  omitted: number;
-  omittedLegs: number;
-}
-
-/**
- * Ancestors of a node over its legs, the nearest first, to `depth` steps and 2,000 nodes; of each node the 50 newest
- * legs (standing before ended), of each leg 50 parents. What is left out is counted. Cycles end the walk.
- * @throws DormouseError `not_found`, `usage`.
- */
-export function why(store: Store, id: string, depth: number = DEFAULT_DEPTH): WhyNode {
-  if (!Number.isInteger(depth) || depth < 1 || depth > MAX_DEPTH) {
-    throw new DormouseError("usage", `depth must be a whole number from 1 to ${MAX_DEPTH}`);
-  }
-  return store.read(() => {
-    const rootId = store.thoughts.resolve(id);
-    const seen = new Set([rootId]);
-    const root = whyNode(store, rootId, 0, false);
-    const queue = [{ nodeId: rootId, node: root }];
-    let room = MAX_WHY_NODES - 1;
-    for (const { nodeId, node } of queue) {
-      if (node.role === "source" || node.seenBefore) continue;
-      const total = store.legs.count(nodeId);
-      const legs = node.depth < depth ? store.legs.sample(nodeId, FAN_OUT, FAN_OUT) : [];
-      let shown = 0;
-      node.legs = legs.map(({ axiom, endedSeq, parentIds }) => {
-        const kept = parentIds.slice(0, room);
-        room -= kept.length;
-        shown += kept.length;
-        const parents = kept.map((parentId) => {
-          const parent = whyNode(store, parentId, node.depth + 1, seen.has(parentId));
-          seen.add(parentId);
-          queue.push({ nodeId: parentId, node: parent });
-          return parent;
-        });
-        return { axiom, ended: endedSeq !== null, parents };
-      });
-      node.omitted = total.parents - shown;
-      node.omittedLegs = total.legs - legs.length;
-    }
-    return root;
-  });
-}
-
-function whyNode(store: Store, nodeId: number, depth: number, seenBefore: boolean): OpenWhyNode {
-  const { id, content, trust, state } = store.thoughts.detail(nodeId);
-  const source = store.sources.get(nodeId);
-  return {
-    id,
-    role: source === null ? "thought" : "source",
-    label: source?.name ?? content,
-    trust,
-    visible: state.visible,
-    depth,
-    seenBefore,
-    legs: [],
-    omitted: 0,
-    omittedLegs: 0,
-  };
 }
 
 export interface PathStep {

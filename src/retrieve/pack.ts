@@ -4,7 +4,7 @@
  */
 import { FENCE_OPEN_MARK } from "../core/fence.ts";
 import { firstDay } from "../core/referent.ts";
-import type { ThoughtView } from "../core/types.ts";
+import type { BeliefRelations, ThoughtView } from "../core/types.ts";
 
 /** Characters of Latin text in one token, rounded down; other scripts cost a token a character. */
 const LATIN_CHARS_PER_TOKEN = 4;
@@ -13,12 +13,14 @@ const MAX_ITEM_CHARS = 1_200;
 const INDENT = "  ";
 /** Fewest tokens worth giving to a cut item. */
 const MIN_ITEM_TOKENS = 24;
+/** Ids of related thoughts named in a label. */
+const MAX_IDS = 3;
 
 export type Section = "due" | "recent" | "hits";
 
 export interface PackItem {
   readonly section: Section;
-  readonly view: ThoughtView;
+  readonly view: ThoughtView & BeliefRelations;
   readonly due?: string | null;
 }
 
@@ -79,9 +81,26 @@ const TITLES: Record<Section, string> = {
 
 function labelOf({ view, due }: PackItem): string {
   const when = (view.referent === null ? null : firstDay(view.referent)) ?? view.recordedAt.slice(0, 10);
-  const parts = [view.id, oneLine(view.kind), when, `source ${oneLine(view.source.name)}`, view.source.trust];
+  const parts = [view.id, oneLine(view.kind), when, `source ${oneLine(view.source.name)}`, view.trust];
   if (due) parts.push(`due ${due.slice(0, 10)}`);
+  parts.push(...standingWords(view));
   return `[${parts.join(" | ")}]`;
+}
+
+/** What an agent must know before it relies on a thought; nothing for one that is simply believed. */
+function standingWords({ belief, stale, replaces, disputedWith }: PackItem["view"]): string[] {
+  return [
+    ...(belief === "confirmed" ? ["confirmed"] : []),
+    ...(belief === "disputed" ? [["disputed", ...withIds("by", disputedWith)].join(" ")] : []),
+    ...(stale ? ["stale: what it rests on was replaced"] : []),
+    ...withIds("replaces", replaces),
+  ];
+}
+
+function withIds(word: string, ids: readonly string[]): string[] {
+  if (ids.length === 0) return [];
+  const shown = ids.slice(0, MAX_IDS).join(", ");
+  return [`${word} ${shown}${ids.length > MAX_IDS ? " and more" : ""}`];
 }
 
 /** No content can open or close a fence of ours: the angle before its name is replaced. */

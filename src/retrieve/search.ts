@@ -5,7 +5,7 @@
  */
 import { DormouseError } from "../core/errors.ts";
 import { currentEmbedder, type EmbedderSource } from "../core/ports.ts";
-import type { Explanation, SearchAnswer, SearchOptions, SearchResult } from "../core/types.ts";
+import type { BeliefRelations, Explanation, SearchAnswer, SearchOptions, SearchResult } from "../core/types.ts";
 import { Eligible, type EligibleFilter } from "../store/eligible.ts";
 import type { QueryTerm } from "../store/full-text.ts";
 import type { Store } from "../store/store.ts";
@@ -13,6 +13,7 @@ import { analyseQuery } from "../text/analyse.ts";
 import { isBlank } from "../text/normalise.ts";
 import { readQueryTimes } from "./query-time.ts";
 import { type RankedEntry, rank } from "./rank.ts";
+import { withRelations } from "./relations.ts";
 
 const DEFAULT_K = 10;
 /** Most results of one search. */
@@ -54,7 +55,13 @@ export async function search(
     const ranked = rank(store, { words, queryVector, eligible, filter, times, k, now });
     return {
       query,
-      results: ranked.results.map((entry) => toResult(store, entry, ranked.terms, options.explain === true)),
+      results: withRelations(
+        store,
+        ranked.results.map((entry) => ({
+          nodeId: entry.nodeId,
+          view: toResult(store, entry, ranked.terms, options.explain === true),
+        })),
+      ),
       scanned: { eligible: eligible.count(), scored: ranked.scored, exact: ranked.exact },
       tookMs: elapsed(started),
       ...(hasVectors && embedder === null ? { notice: WORDS_ONLY } : {}),
@@ -95,7 +102,12 @@ function resolveFilter(store: Store, options: SearchOptions): EligibleFilter | n
   };
 }
 
-function toResult(store: Store, entry: RankedEntry, terms: readonly QueryTerm[], explain: boolean): SearchResult {
+function toResult(
+  store: Store,
+  entry: RankedEntry,
+  terms: readonly QueryTerm[],
+  explain: boolean,
+): Omit<SearchResult, keyof BeliefRelations> {
   const [view] = store.thoughts.views([entry.nodeId]);
   if (view === undefined) throw new RangeError("a ranked node has a view");
   return {

@@ -8,6 +8,7 @@ import { MS_PER_MINUTE } from "../core/clock.ts";
 import { DormouseError } from "../core/errors.ts";
 import type { Embedder, EmbedderSource, ProgressListener } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
+import { settleRecalls } from "../remember/settle.ts";
 import type { HeldLease } from "../store/leases.ts";
 import type { Store } from "../store/store.ts";
 import { consolidate } from "./consolidate.ts";
@@ -84,6 +85,8 @@ export async function runSleep(
   const lease = options.dryRun === true ? null : store.leases.hold(LEASE, LEASE_MS);
   try {
     const night = createNight({ store, embedder, loadBuilding }, options, lease);
+    // What a killed recall left unfinished comes first: phases go by the states of rows.
+    if (lease !== null) settleRecalls(store, night.actor, options.onProgress);
     for (const name of PHASE_NAMES) {
       if (wanted.has(name)) night.reports.push(await runPhase(name, night));
     }

@@ -1,7 +1,7 @@
 /** Counts of what a brain holds, for `stats` and metrics. Readable rows only; numbers and label words. */
 import { statSync } from "node:fs";
 import type { Store } from "./store.ts";
-import { readable, visible } from "./visibility.ts";
+import { readable, unrecalled, visible } from "./visibility.ts";
 
 export interface Census {
   readonly thoughts: number;
@@ -64,7 +64,7 @@ export function takeCensus(store: Store): Census {
         decayed: thoughts("n.decayed > 0"),
         forgotten: thoughts("n.decayed = 3"),
         merged: thoughts("n.merged_into IS NOT NULL"),
-        recalled: thoughts("n.recalled_by IS NOT NULL"),
+        recalled: thoughts(`NOT ${unrecalled("n")}`),
         erased: thoughts("n.erased_by IS NOT NULL"),
         held: thoughts("n.belief = 4"),
         superseded: thoughts("n.belief = 3"),

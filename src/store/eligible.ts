@@ -4,7 +4,7 @@
  */
 import type { Interval } from "../core/types.ts";
 import type { Connection } from "./connection.ts";
-import { visible } from "./visibility.ts";
+import { unrecalled, visible } from "./visibility.ts";
 
 /** Open ends of an interval, beyond every date. */
 const BEGINNING = -9_000_000_000_000_000;
@@ -255,10 +255,12 @@ function countUnhidden(connection: Connection): number {
            - (SELECT count(*) FROM node WHERE merged_into IS NOT NULL AND +role = 1 AND decayed = 0)
            - (SELECT count(*) FROM node WHERE recalled_by IS NOT NULL AND +role = 1 AND decayed = 0
                 AND merged_into IS NULL)
+           - (SELECT count(*) FROM temp.pending_recall p CROSS JOIN node n ON n.id = p.node_id WHERE n.role = 1
+                AND n.decayed = 0 AND n.merged_into IS NULL AND n.recalled_by IS NULL)
            - (SELECT count(*) FROM node WHERE erased_by IS NOT NULL AND +role = 1 AND decayed = 0
-                AND merged_into IS NULL AND recalled_by IS NULL)
+                AND merged_into IS NULL AND ${unrecalled("node")})
            - (SELECT count(*) FROM node WHERE belief > 0 AND belief IN (3, 4, 5) AND +role = 1 AND decayed = 0
-                AND merged_into IS NULL AND recalled_by IS NULL AND erased_by IS NULL)`,
+                AND merged_into IS NULL AND ${unrecalled("node")} AND erased_by IS NULL)`,
       )
       .get() ?? 0;
   if (chain !== undefined) countedBy.set(connection, { chain, count });

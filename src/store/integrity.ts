@@ -154,7 +154,7 @@ const CHECKS: readonly SqlCheck[] = [
        WHERE t.event_seq = (SELECT max(event_seq) FROM transition WHERE node_id = n.id AND axis = t.axis)
          AND t.new IS NOT CASE t.axis
            WHEN 1 THEN n.decayed WHEN 2 THEN n.belief WHEN 3 THEN n.permanence WHEN 4 THEN n.merged_into
-           WHEN 5 THEN n.recalled_by WHEN 6 THEN n.erased_by WHEN 7 THEN n.stale_by WHEN 8 THEN n.trust
+           WHEN 6 THEN n.erased_by WHEN 7 THEN n.stale_by WHEN 8 THEN n.trust
            WHEN 9 THEN n.kind_id WHEN 10 THEN n.domain_id WHEN 11 THEN n.scope_id WHEN 12 THEN n.due_at
            WHEN 13 THEN n.valid_from WHEN 14 THEN n.valid_to WHEN 15 THEN n.confidence WHEN 16 THEN n.salience END`,
   },
@@ -167,7 +167,6 @@ const CHECKS: readonly SqlCheck[] = [
          OR (n.belief NOT IN (0, 4) AND NOT EXISTS (SELECT 1 FROM transition WHERE node_id = n.id AND axis = 2))
          OR (n.permanence <> 0 AND NOT EXISTS (SELECT 1 FROM transition WHERE node_id = n.id AND axis = 3))
          OR (n.merged_into IS NOT NULL AND NOT EXISTS (SELECT 1 FROM transition WHERE node_id = n.id AND axis = 4))
-         OR (n.recalled_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM transition WHERE node_id = n.id AND axis = 5))
          OR (n.erased_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM transition WHERE node_id = n.id AND axis = 6))`,
   },
   {
@@ -205,6 +204,8 @@ export function checkIntegrity(store: Store): CheckResult[] {
     checkForeignKeys(store),
     checkChain(store),
     ...checkTotals(store),
+    checkRecalled(store),
+    checkSnapshot(store),
     ...CHECKS.map((check) => runCheck(store, check)),
   ]);
 }
@@ -246,6 +247,39 @@ function checkChain(store: Store): CheckResult {
     rebuildable: false,
     violations: broken === null ? 0 : 1,
     sample: broken === null ? [] : [`e_${broken}`],
+  };
+}
+
+/** What the column says of recalls, against what their effects say. */
+function checkRecalled(store: Store): CheckResult {
+  const fallen = new Set<number>();
+  for (const { removed, restored } of store.recalls.after(0)) {
+    for (const id of removed) fallen.add(id);
+    for (const id of restored) fallen.delete(id);
+  }
+  const wrong: number[] = [];
+  for (const id of store.recalls.mirrored()) {
+    if (!fallen.delete(id)) wrong.push(id);
+  }
+  for (const id of fallen) {
+    if (!store.recalls.pending.has(id)) wrong.push(id);
+  }
+  return {
+    name: "recalled_differs_from_effects",
+    meaning: "a node is recalled, or not, against what the recalls in force took",
+    rebuildable: false,
+    violations: wrong.length,
+    sample: wrong.slice(0, SAMPLE).map((id) => store.thoughts.publicId(id)),
+  };
+}
+
+function checkSnapshot(store: Store): CheckResult {
+  return {
+    name: "graph_snapshot_unreadable",
+    meaning: "the kept graph of what rests on what cannot be read; recalls build it anew",
+    rebuildable: true,
+    violations: store.aliveness.isSnapshotSound() ? 0 : 1,
+    sample: [],
   };
 }
 

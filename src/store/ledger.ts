@@ -68,6 +68,13 @@ export const EVENT_KINDS = [
   "unmerged",
   "permanence.changed",
   "belief.changed",
+  "stale.changed",
+  "trust.set",
+  "trust.carried",
+  "recalled",
+  "unrecalled",
+  "recall.released",
+  "recall.rejoined",
   "tombstone.added",
   "tombstone.lifted",
 ] as const;

@@ -7,6 +7,7 @@ import type { Actor } from "../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { type CanonicalValue, sha256 } from "./digest.ts";
 import type { Ledger } from "./ledger.ts";
+import { unrecalled } from "./visibility.ts";
 
 /** Derivation edges of one node that a neighbourhood read looks at each way. */
 const EDGES_LOOKED_AT = 64;
@@ -55,7 +56,7 @@ export class Legs {
     const row = this.#connection
       .sql<{ publicId: Buffer; role: number; scopeId: number; trust: number; dead: number }>(
         `SELECT public_id AS publicId, role, scope_id AS scopeId, trust,
-           (recalled_by IS NOT NULL OR erased_by IS NOT NULL OR belief IN (4, 5)) AS dead FROM node WHERE id = ?`,
+           (NOT ${unrecalled("n")} OR erased_by IS NOT NULL OR belief IN (4, 5)) AS dead FROM node n WHERE id = ?`,
       )
       .get(nodeId);
     if (row === undefined) return null;
@@ -136,6 +137,16 @@ export class Legs {
           .values<number>("SELECT parent_id FROM derivation WHERE leg_id = ? ORDER BY parent_id LIMIT ?")
           .all(row.id, parentLimit),
       }));
+  }
+
+  /** Parents of a leg, at most `limit`, and how many it has. */
+  parentsOf(legId: number, limit: number): { readonly ids: readonly number[]; readonly count: number } {
+    return {
+      ids: this.#connection
+        .values<number>("SELECT parent_id FROM derivation WHERE leg_id = ? ORDER BY parent_id LIMIT ?")
+        .all(legId, limit),
+      count: this.#connection.values<number>("SELECT count(*) FROM derivation WHERE leg_id = ?").get(legId) ?? 0,
+    };
   }
 
   /** Number of legs of a node, ended ones included, and of the parents in all of them together. */

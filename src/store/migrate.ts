@@ -7,7 +7,7 @@ import type Database from "better-sqlite3";
 import { packagePath } from "../core/package-path.ts";
 
 /** Names of the migration files in order; entry i brings user_version i to i + 1. */
-const MIGRATIONS = ["0001_brain.sql", "0002_search.sql"] as const;
+const MIGRATIONS = ["0001_brain.sql", "0002_search.sql", "0003_recall.sql"] as const;
 
 /** The user_version this code reads and writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

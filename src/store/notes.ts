@@ -2,7 +2,7 @@
  * What the extraction of notes needs of the tables: which notes are known, where their blocks stand, and the
  * changes an edited note brings to occurrences and wikilinks, each under its event. Decides nothing.
  */
-import { type Actor, LINK_TYPES, TRUST_LEVELS } from "../core/types.ts";
+import { type Actor, LINK_TYPES } from "../core/types.ts";
 import { sha256 } from "./digest.ts";
 import type { Store } from "./store.ts";
 
@@ -146,20 +146,7 @@ export class Notes {
     }
     if (emptied.length > 0) legs.end(nodeId, emptied, actor, "source_gone");
     thoughts.refreshReferent(nodeId);
-    if (!legs.hasStanding(nodeId)) return true;
-    this.#lowerTrust(nodeId, actor);
-    return false;
-  }
-
-  /** Thoughts that rest on this one through a standing leg. */
-  childrenOf(nodeId: number): number[] {
-    return this.#store.connection
-      .sql<{ id: number }>(
-        `SELECT DISTINCT d.child_id AS id FROM derivation d JOIN leg l ON l.id = d.leg_id
-         WHERE d.parent_id = ? AND l.ended_seq IS NULL ORDER BY d.child_id`,
-      )
-      .all(nodeId)
-      .map(({ id }) => id);
+    return !legs.hasStanding(nodeId);
   }
 
   /** The first occurrence in the order of a source, or null. */
@@ -257,17 +244,6 @@ export class Notes {
     links.end([...loose.values()], actor);
   }
 
-  /** Ends the link by which the one superseded the other. */
-  endSupersedes(fromId: number, toId: number, actor: Actor): void {
-    const { connection, links } = this.#store;
-    const row = connection
-      .sql<{ id: number; weight: number }>(
-        "SELECT id, weight FROM link WHERE from_id = ? AND to_id = ? AND type = ? AND ended_seq IS NULL",
-      )
-      .get(fromId, toId, LINK_TYPES.indexOf("supersedes"));
-    if (row !== undefined) links.end([{ ...row, type: "supersedes", fromId, toId }], actor);
-  }
-
   /** One event for mentions that were joined or parted, with the digest of who mentions whom. */
   #recordMentions(
     kind: "mention.joined" | "mention.parted",
@@ -280,27 +256,6 @@ export class Notes {
       kind,
       actor,
       payload: { count: rows.length, rows: sha256(rows.join("\n")).toString("hex") },
-    });
-  }
-
-  /** A thought is worth what its best standing leg is worth, and that one what its worst parent is. */
-  #lowerTrust(nodeId: number, actor: Actor): void {
-    const { connection, ledger } = this.#store;
-    const legs = connection
-      .sql<{ axiom: number; trust: number | null }>(
-        `SELECT l.axiom, (SELECT min(p.trust) FROM derivation d JOIN node p ON p.id = d.parent_id WHERE d.leg_id = l.id)
-           AS trust
-         FROM leg l WHERE l.node_id = ? AND l.ended_seq IS NULL`,
-      )
-      .all(nodeId);
-    const best = Math.max(0, ...legs.map(({ axiom, trust }) => (axiom === 1 ? TRUST_LEVELS.length - 1 : (trust ?? 0))));
-    const { trust } = this.#store.thoughts.state(nodeId);
-    if (best >= trust) return;
-    ledger.record({
-      kind: "attributes.set",
-      actor,
-      payload: { node: this.#store.thoughts.publicId(nodeId), reason: "source_gone" },
-      changes: [{ nodeId, axis: "trust", to: best }],
     });
   }
 

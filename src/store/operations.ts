@@ -67,6 +67,11 @@ export class Operations {
       .run(name, position, this.#now());
   }
 
+  /** Forgets a cursor whose work is done. */
+  dropCursor(name: string): void {
+    this.#connection.sql("DELETE FROM cursor WHERE name = ?").run(name);
+  }
+
   gauge(name: string): number | null {
     return this.#connection.sql<{ value: number }>("SELECT value FROM gauge WHERE name = ?").get(name)?.value ?? null;
   }

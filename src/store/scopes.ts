@@ -43,6 +43,7 @@ export class Scopes {
   openAll(): void {
     this.#connection.db.exec(
       `CREATE TEMP TABLE IF NOT EXISTS session_scope (id INTEGER PRIMARY KEY);
+       CREATE TEMP TABLE IF NOT EXISTS pending_recall (node_id INTEGER PRIMARY KEY, event_seq INTEGER NOT NULL);
        INSERT OR IGNORE INTO session_scope SELECT id FROM main.scope;`,
     );
   }
@@ -68,6 +69,14 @@ export class Scopes {
       });
     }
     return row.id;
+  }
+
+  /** The scope's word. */
+  nameOf(scopeId: number): string {
+    const row = this.#connection
+      .sql<{ labelId: number }>("SELECT label_id AS labelId FROM scope WHERE id = ?")
+      .get(scopeId);
+    return row === undefined ? "" : (this.#labels.text(row.labelId) ?? "");
   }
 
   names(): string[] {

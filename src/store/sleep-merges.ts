@@ -2,7 +2,7 @@
  * What the consolidate phase of sleep reads: texts in order, what decides between thoughts that say the same, who
  * stands behind whom, and survivors that fell. Reads only; merges are written through the ledger.
  */
-import { ACTORS } from "../core/types.ts";
+import { ACTORS, BELIEFS } from "../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { AXES } from "./ledger.ts";
 import { unhidden, visible } from "./visibility.ts";
@@ -12,6 +12,7 @@ const DECAYED_AXIS = AXES.indexOf("decayed") + 1;
 const PERMANENCE_AXIS = AXES.indexOf("permanence") + 1;
 const KIND_AXIS = AXES.indexOf("kind_id") + 1;
 const SLEEP = ACTORS.indexOf("sleep");
+const DISPUTED = BELIEFS.indexOf("disputed");
 
 /** A thought as consolidation weighs it; legs and days are those of the whole group that it stands for. */
 export interface MergeNode {
@@ -68,7 +69,10 @@ export function hasRegrouped(connection: Connection, eventSeq: number): boolean 
   );
 }
 
-/** What decides about merging a visible thought; null when it is not visible. */
+/**
+ * What decides about merging a visible thought; null when it is not visible, or disputed: what stands behind another
+ * would be out of a dispute that nobody resolved.
+ */
 export function mergeNode(connection: Connection, nodeId: number): MergeNode | null {
   const row = connection
     .sql<Omit<MergeNode, "legs" | "accessDays" | "tagIds" | "behind" | "plainKindId"> & { plainKindId: number | null }>(
@@ -79,7 +83,7 @@ export function mergeNode(connection: Connection, nodeId: number): MergeNode | n
             JOIN event e ON e.ledger_id IN (SELECT id FROM ledger WHERE own = 1) AND e.seq = t.event_seq
           WHERE t.node_id = n.id AND t.axis = ${KIND_AXIS} AND t.new = n.kind_id AND e.actor = ${SLEEP}
           ORDER BY t.event_seq DESC LIMIT 1) AS plainKindId
-       FROM node n WHERE n.id = ? AND n.role = 1 AND ${visible("n")}`,
+       FROM node n WHERE n.id = ? AND n.role = 1 AND n.belief <> ${DISPUTED} AND ${visible("n")}`,
     )
     .get(nodeId);
   if (row === undefined) return null;
@@ -121,14 +125,17 @@ export function nodesBehind(connection: Connection, nodeId: number): number[] {
     .map(({ id }) => id);
 }
 
-/** True when somebody took one of the two out from behind the other; sleep does not overrule that. */
+/**
+ * True when somebody took one of the two out from behind the other; sleep does not overrule that. A copy that came out
+ * because its survivor was recalled was parted by nobody.
+ */
 export function wereParted(connection: Connection, a: number, b: number): boolean {
   return (
     connection
       .sql(
         `SELECT 1 FROM transition t JOIN event e ON e.ledger_id IN (SELECT id FROM ledger WHERE own = 1) AND e.seq = t.event_seq
          WHERE t.node_id IN (@a, @b) AND t.axis = ${MERGED_AXIS} AND t.new IS NULL AND t.old IN (@a, @b)
-           AND e.actor <> ${SLEEP} LIMIT 1`,
+           AND e.actor <> ${SLEEP} AND e.kind <> 'recall.released' LIMIT 1`,
       )
       .get({ a, b }) !== undefined
   );

@@ -2,7 +2,9 @@
  * Source nodes: sessions, files, pages, tools, models, people. Found by a keyed digest of type and
  * stable key, so a path or an address never stands in an index.
  */
+import { DormouseError } from "../core/errors.ts";
 import { formatId, randomId } from "../core/ids.ts";
+import { isBlankPattern, matchName } from "../core/name-pattern.ts";
 import {
   type Actor,
   SOURCE_TYPES,
@@ -16,6 +18,7 @@ import type { Contents } from "./contents.ts";
 import type { KeyedDigest } from "./digest.ts";
 import type { Labels } from "./labels.ts";
 import type { Ledger } from "./ledger.ts";
+import { readable } from "./visibility.ts";
 
 export interface SourceRow {
   readonly nodeId: number;
@@ -25,6 +28,17 @@ export interface SourceRow {
   readonly reference: string | null;
   readonly trust: Trust;
 }
+
+/** Which sources to list. */
+export interface SourceFilter {
+  readonly type?: SourceType;
+  readonly trust?: Trust;
+  /** Most of them, at least 1. */
+  readonly limit: number;
+}
+
+/** Thoughts of one source that a list counts; beyond it says "more". */
+const COUNTED_THOUGHTS = 1_000;
 
 export class Sources {
   readonly #connection: Connection;
@@ -94,6 +108,75 @@ export class Sources {
         reference?.id ?? null,
       );
     return nodeId;
+  }
+
+  /**
+   * Readable sources whose name fits the pattern, in the order of their ids: `*` stands for any characters, `?` for
+   * one, capital and small letters are the same. Each name is read once, however many sources bear it.
+   * @throws DormouseError `usage` for an empty pattern
+   */
+  matching(pattern: string): { readonly nodeId: number; readonly name: string }[] {
+    if (isBlankPattern(pattern)) {
+      throw new DormouseError("usage", "the pattern for names of sources is empty", {
+        hint: "`*` stands for anything, for instance 'web:*'.",
+      });
+    }
+    const found: { nodeId: number; name: string }[] = [];
+    const bearers = this.#connection.values<number>(
+      `SELECT s.node_id FROM source s CROSS JOIN node n ON n.id = s.node_id
+       WHERE s.name_id = ? AND n.erased_by IS NULL AND ${readable("n")}`,
+    );
+    for (const nameId of this.#connection.values<number>("SELECT DISTINCT name_id FROM source").iterate()) {
+      const name = this.#labels.text(nameId);
+      if (name === null || !matchName(pattern, name)) continue;
+      for (const nodeId of bearers.all(nameId)) found.push({ nodeId, name });
+    }
+    return found.sort((a, b) => a.nodeId - b.nodeId);
+  }
+
+  /** Ids of readable sources, the newest first. */
+  list({ type, trust, limit }: SourceFilter): number[] {
+    return this.#connection
+      .values<number>(
+        `SELECT s.node_id FROM source s CROSS JOIN node n ON n.id = s.node_id
+         WHERE n.erased_by IS NULL AND ${readable("n")} AND s.type = coalesce(@type, s.type)
+           AND n.trust = coalesce(@trust, n.trust)
+         ORDER BY s.node_id DESC LIMIT @limit`,
+      )
+      .all({
+        type: type === undefined ? null : SOURCE_TYPES.indexOf(type),
+        trust: trust === undefined ? null : TRUST_LEVELS.indexOf(trust),
+        limit,
+      });
+  }
+
+  /**
+   * How many readable thoughts were met in a source or cite it in a standing leg. Looks at `COUNTED_THOUGHTS` each way
+   * and no more; `isMore` says that there are others.
+   */
+  countThoughts(nodeId: number): { readonly count: number; readonly isMore: boolean } {
+    const limit = COUNTED_THOUGHTS + 1;
+    const count =
+      this.#connection
+        .values<number>(
+          `SELECT count(*) FROM (
+             SELECT child_id AS id FROM (SELECT DISTINCT d.child_id FROM derivation d CROSS JOIN leg l ON l.id = d.leg_id
+               WHERE d.parent_id = @nodeId AND l.ended_seq IS NULL LIMIT @limit)
+             UNION SELECT node_id FROM (SELECT node_id FROM occurrence
+               WHERE source_id = @nodeId AND ended_seq IS NULL ORDER BY ordinal LIMIT @limit)
+           ) met CROSS JOIN node n ON n.id = met.id WHERE ${readable("n")}`,
+        )
+        .get({ nodeId, limit }) ?? 0;
+    return { count: Math.min(count, COUNTED_THOUGHTS), isMore: count > COUNTED_THOUGHTS };
+  }
+
+  /** How many of the nodes are sources. */
+  count(nodeIds: readonly number[]): number {
+    return (
+      this.#connection
+        .values<number>("SELECT count(*) FROM json_each(?) wanted CROSS JOIN source s ON s.node_id = wanted.value")
+        .get(JSON.stringify(nodeIds)) ?? 0
+    );
   }
 
   get(nodeId: number): SourceRow | null {

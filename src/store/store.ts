@@ -7,6 +7,8 @@ import type { Clock } from "../core/clock.ts";
 import { DormouseError } from "../core/errors.ts";
 import { formatId, randomId } from "../core/ids.ts";
 import type { Actor } from "../core/types.ts";
+import { Aliveness } from "./aliveness.ts";
+import { Beliefs } from "./beliefs.ts";
 import { BUSY_TIMEOUT_MS, type Connection, type OpenOptions, openConnection, translateError } from "./connection.ts";
 import { Contents } from "./contents.ts";
 import { createKeyedDigest, type KeyedDigest } from "./digest.ts";
@@ -20,6 +22,7 @@ import { EmbeddingModels } from "./models.ts";
 import { Occurrences } from "./occurrences.ts";
 import { Operations } from "./operations.ts";
 import { Reasons } from "./reasons.ts";
+import { RecallEffects } from "./recall-effects.ts";
 import { Scopes } from "./scopes.ts";
 import { Sources } from "./sources.ts";
 import { Subjects } from "./subjects.ts";
@@ -40,6 +43,9 @@ export class Store {
   readonly occurrences: Occurrences;
   readonly thoughts: Thoughts;
   readonly links: Links;
+  readonly beliefs: Beliefs;
+  readonly recalls: RecallEffects;
+  readonly aliveness: Aliveness;
   readonly reasons: Reasons;
   readonly tombstones: Tombstones;
   readonly fullText: FullText;
@@ -67,18 +73,19 @@ export class Store {
     this.fullText = new FullText(connection);
     this.sources = new Sources({ ...this, now });
     this.links = new Links(connection, this.ledger, this.contents);
+    this.beliefs = new Beliefs(connection);
+    this.recalls = new RecallEffects(connection);
+    this.aliveness = new Aliveness(connection, this.ledger, this.recalls);
     this.reasons = new Reasons(connection, this.contents);
     this.thoughts = new Thoughts({ ...this, now });
     this.tombstones = new Tombstones(connection, this.ledger, this.labels);
     this.models = new EmbeddingModels(connection, now);
-    this.vectors = new Vectors(connection, () => this.models.required());
-    this.buildingVectors = new Vectors(connection, () => this.models.requiredBuilding());
+    const pending = () => this.recalls.pending;
+    this.vectors = new Vectors(connection, () => this.models.required(), pending);
+    this.buildingVectors = new Vectors(connection, () => this.models.requiredBuilding(), pending);
     this.operations = new Operations(connection, now);
     this.leases = new Leases(connection, now);
-    this.ledger.onMirroredChange((nodeId) => {
-      if (this.models.active() !== null) this.vectors.refresh(nodeId);
-      if (this.models.building() !== null) this.buildingVectors.refresh(nodeId);
-    });
+    this.ledger.onMirroredChange((nodeId) => this.mirrorState(nodeId));
   }
 
   /**
@@ -134,6 +141,7 @@ export class Store {
       return this.connection.write(() => {
         this.ledger.forgetTail();
         this.models.forgetCache();
+        this.recalls.loadPending();
         const result = fn();
         this.fullText.flush();
         return result;
@@ -144,6 +152,8 @@ export class Store {
       this.ledger.forgetTail();
       this.thoughts.forgetCache();
       this.models.forgetCache();
+      this.recalls.forgetPending();
+      this.aliveness.forget();
       throw error;
     } finally {
       this.vectors.endTransaction();
@@ -153,8 +163,23 @@ export class Store {
 
   /** One consistent snapshot. */
   read<T>(fn: () => T): T {
-    if (!this.connection.db.inTransaction) this.models.forgetCache();
-    return this.connection.read(fn);
+    if (this.connection.db.inTransaction) return fn();
+    this.models.forgetCache();
+    try {
+      return this.connection.read(() => {
+        this.recalls.loadPending();
+        return fn();
+      });
+    } catch (error) {
+      this.recalls.forgetPending();
+      throw error;
+    }
+  }
+
+  /** Brings what the vector indexes say of a node's state in line with it. */
+  mirrorState(nodeId: number): void {
+    if (this.models.active() !== null) this.vectors.refresh(nodeId);
+    if (this.models.building() !== null) this.buildingVectors.refresh(nodeId);
   }
 
   /**

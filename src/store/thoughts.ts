@@ -17,7 +17,6 @@ import {
   type Permanence,
   type ThoughtView,
   TRUST_LEVELS,
-  type Trust,
 } from "../core/types.ts";
 import type { Connection } from "./connection.ts";
 import type { Contents } from "./contents.ts";
@@ -31,7 +30,7 @@ import type { Links } from "./links.ts";
 import type { NewOccurrence, Occurrences, StoredReferent } from "./occurrences.ts";
 import type { Reasons } from "./reasons.ts";
 import type { Sources } from "./sources.ts";
-import { readable, visible } from "./visibility.ts";
+import { readable, unrecalled, visible } from "./visibility.ts";
 
 /** A thought about to be written; every word already interned, every text already analysed. */
 export interface NewThought {
@@ -82,7 +81,6 @@ export interface ThoughtDetail extends ThoughtView {
   readonly basis: Basis;
   readonly confidence: number | null;
   readonly salience: number | null;
-  readonly trust: Trust;
   readonly speaker: string | null;
   readonly aspects: readonly string[];
   readonly facets: readonly { readonly name: string; readonly value: string }[];
@@ -119,6 +117,7 @@ export const LISTABLE_STATES = [
   "held",
   "superseded",
   "disputed",
+  "stale",
   "all",
 ] as const;
 export type ListableState = (typeof LISTABLE_STATES)[number];
@@ -139,11 +138,12 @@ const LIST_STATES: Record<ListableState, string> = {
   permanent: "n.permanence > 0",
   pinned: "n.permanence = 2",
   merged: "n.merged_into IS NOT NULL",
-  recalled: "n.recalled_by IS NOT NULL",
+  recalled: `NOT ${unrecalled("n")}`,
   erased: "n.erased_by IS NOT NULL",
   held: "n.belief = 4",
   superseded: "n.belief = 3",
   disputed: "n.belief = 2",
+  stale: "n.stale_by IS NOT NULL",
   all: "1",
 };
 
@@ -173,6 +173,7 @@ interface NodeRow {
   readonly mergedInto: number | null;
   readonly recalledBy: number | null;
   readonly erasedBy: number | null;
+  readonly staleBy: number | null;
   readonly shown: number;
 }
 
@@ -180,7 +181,9 @@ const COLUMNS = `n.id, n.public_id AS publicId, n.role, n.scope_id AS scopeId, n
   n.domain_id AS domainId, n.speaker_id AS speakerId, n.content_id AS contentId, n.basis, n.confidence, n.salience,
   n.trust, n.recorded_at AS recordedAt, n.referent_from AS referentFrom, n.referent_to AS referentTo,
   n.referent_kind AS referentKind, n.valid_from AS validFrom, n.valid_to AS validTo, n.due_at AS due, n.decayed,
-  n.belief, n.permanence, n.merged_into AS mergedInto, n.recalled_by AS recalledBy, n.erased_by AS erasedBy`;
+  n.belief, n.permanence, n.merged_into AS mergedInto,
+  coalesce(n.recalled_by, (SELECT event_seq FROM temp.pending_recall WHERE node_id = n.id)) AS recalledBy, n.erased_by AS erasedBy,
+  n.stale_by AS staleBy`;
 
 /** Name of the facet that holds the path of headings a paragraph stands under, the note's title first. */
 export const HEADING_FACET = "heading";
@@ -286,7 +289,10 @@ export class Thoughts {
     return nodeId;
   }
 
-  /** Gives a known thought further legs and an occurrence, with the state changes that follow, under one event. */
+  /**
+   * Gives a known thought further legs and an occurrence, with the state changes that follow, under one event.
+   * @returns the event's sequence number
+   */
   reinforce(
     nodeId: number,
     input: {
@@ -297,7 +303,7 @@ export class Thoughts {
       readonly changes: readonly Change[];
     },
     actor: Actor,
-  ): void {
+  ): number {
     const { ledger, legs, occurrences } = this.#parts;
     const known = input.legs.map((leg) => legs.find(nodeId, leg));
     const fresh = input.legs.filter((_, index) => known[index] === null);
@@ -320,6 +326,7 @@ export class Thoughts {
     this.#insertLabels("node_tag", nodeId, freshTags, seq);
     this.#insertSubjects(nodeId, freshSubjects, seq);
     this.#advanceReferent(nodeId, input.occurrence.referent);
+    return seq;
   }
 
   /** The node with this value in this scope, whatever its state. */
@@ -380,7 +387,6 @@ export class Thoughts {
       basis: BASES[row.basis] ?? "observed",
       confidence: row.confidence,
       salience: row.salience,
-      trust: TRUST_LEVELS[row.trust] ?? "unknown",
       speaker: row.speakerId === null ? null : this.#parts.labels.text(row.speakerId),
       aspects: this.#labelsOf("node_aspect", nodeId),
       facets: this.#parts.connection
@@ -581,10 +587,13 @@ export class Thoughts {
               ...(row.referentKind === 2 ? { floating: true as const } : {}),
             },
       source: this.#sourceOf(row),
+      trust: TRUST_LEVELS[row.trust] ?? "unknown",
+      belief: BELIEFS[row.belief] ?? "asserted",
+      stale: row.staleBy !== null,
     };
   }
 
-  /** The source it was met in last, with the trust of the thought itself. */
+  /** The source it was met in last, with that source's own trust. */
   #sourceOf(row: NodeRow): ThoughtView["source"] {
     const occurrence = this.#parts.connection
       .sql<{ sourceId: number }>(
@@ -596,7 +605,7 @@ export class Thoughts {
     return {
       id: source?.publicId ?? "",
       name: source?.name ?? "",
-      trust: TRUST_LEVELS[row.trust] ?? "unknown",
+      trust: source?.trust ?? "unknown",
     };
   }
 

@@ -70,15 +70,18 @@ export interface Nearest {
 export class Vectors {
   readonly #connection: Connection;
   readonly #model: () => ModelRow;
+  readonly #pending: () => ReadonlySet<number>;
   readonly cells: Cells;
   #kept: KeptChunks | null = null;
   /** Whether this connection wrote a row in the transaction that is open. */
   #hasWritten = false;
   #room: (Scratch & { readonly table: string }) | null = null;
 
-  constructor(connection: Connection, model: () => ModelRow) {
+  /** @param pending nodes that are hidden although their rows do not say so yet */
+  constructor(connection: Connection, model: () => ModelRow, pending: () => ReadonlySet<number>) {
     this.#connection = connection;
     this.#model = model;
+    this.#pending = pending;
     this.cells = new Cells(connection, model);
   }
 
@@ -131,7 +134,9 @@ export class Vectors {
     if (few !== null) return { neighbors: this.#nearestAmong(query, k, filter, few), exact: true };
     const { eligible, scopeIds, ...columns } = filter;
     const scopes = this.#isEveryScope(scopeIds) ? {} : { scopeIds };
-    const test = eligible === undefined ? {} : { test: (nodeId: number) => eligible.passes(nodeId) };
+    const pending = this.#pending();
+    const passes = (nodeId: number) => !pending.has(nodeId) && eligible?.passes(nodeId) !== false;
+    const test = eligible === undefined && pending.size === 0 ? {} : { test: passes };
     const scan = new VectorScan(this.#connection, this.#table(), this.#scratch(), query, k, {
       ...columns,
       ...scopes,

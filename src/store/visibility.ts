@@ -8,10 +8,18 @@ export function readable(alias: string): string {
   return `${alias}.scope_id IN (SELECT id FROM temp.session_scope)`;
 }
 
+/**
+ * SQL condition: nothing that it rests on was pulled back. What the newest recalls took and the column does not say
+ * yet stands in a temporary table of the connection (recall-effects.ts keeps it).
+ */
+export function unrecalled(alias: string): string {
+  return `(${alias}.recalled_by IS NULL AND ${alias}.id NOT IN (SELECT node_id FROM temp.pending_recall))`;
+}
+
 /** SQL condition: in no hidden state, whoever reads. */
 export function unhidden(alias: string): string {
   return (
-    `(${alias}.decayed = 0 AND ${alias}.merged_into IS NULL AND ${alias}.recalled_by IS NULL` +
+    `(${alias}.decayed = 0 AND ${alias}.merged_into IS NULL AND ${unrecalled(alias)}` +
     ` AND ${alias}.erased_by IS NULL AND ${alias}.belief NOT IN (3, 4, 5))`
   );
 }

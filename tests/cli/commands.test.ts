@@ -182,6 +182,11 @@ describe("search", { timeout: SLOW }, () => {
       recordedAt: expect.stringMatching(ISO),
       referent: { from: expect.stringMatching(ISO), to: expect.stringMatching(ISO), floating: true },
       source: { id: expect.stringMatching(/^s_/), name: "you", trust: "trusted" },
+      trust: "trusted",
+      belief: "asserted",
+      stale: false,
+      replaces: [],
+      disputedWith: [],
     });
   });
 

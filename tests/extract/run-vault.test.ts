@@ -248,10 +248,14 @@ describe("an edited note", () => {
       legs: [{ parents: [{ type: "page", key: "p", name: "web:p", trust: "untrusted" }] }],
     });
     const mine = nodeOfText(brain.store, "Mine.");
+    await brain.remember({ content: "So it is.", legs: [{ parents: [brain.store.thoughts.publicId(mine)] }] });
+    const resting = nodeOfText(brain.store, "So it is.");
     expect(brain.store.thoughts.detail(mine).trust).toBe("trusted");
+    expect(brain.store.thoughts.detail(resting).trust).toBe("trusted");
     folder.write("A.md", paragraphs("Once."));
     await run();
     expect(brain.store.thoughts.detail(mine)).toMatchObject({ trust: "untrusted", state: { visible: true } });
+    expect(brain.store.thoughts.detail(resting)).toMatchObject({ trust: "untrusted", state: { visible: true } });
   });
 
   it("flags what rests on a superseded paragraph as stale and leaves it standing", async () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseReferent } from "../../src/core/referent.ts";
 import type { RememberInput } from "../../src/core/types.ts";
 import { forget, pin, revive } from "../../src/recall/states.ts";
-import { how, list, show, type WhyNode, why } from "../../src/retrieve/inspect.ts";
+import { how, list, show } from "../../src/retrieve/inspect.ts";
 import { takeCensus } from "../../src/store/census.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 
@@ -117,74 +117,6 @@ describe("show", () => {
 const met = (content: string, key: string): RememberInput => ({
   content,
   occurrence: { source: { type: "session", key, name: key, trust: "trusted" }, recordKey: `${key} ${content}` },
-});
-
-const countNodes = (node: WhyNode): number =>
-  node.legs.reduce((sum, { parents }) => parents.reduce((inner, parent) => inner + countNodes(parent), sum), 1);
-
-describe("why", () => {
-  it("shows the newest 50 legs of a hub and counts the rest", async () => {
-    const [hub = ""] = await ids(...Array.from({ length: 120 }, (_, index) => met("yes", `s${index}`)));
-    const tree = why(brain.store, hub);
-    expect(tree).toMatchObject({ omitted: 70, omittedLegs: 70 });
-    expect(tree.legs.map(({ parents }) => parents[0]?.label)).toEqual(
-      Array.from({ length: 50 }, (_, index) => `s${70 + index}`),
-    );
-  });
-
-  it("names at most 2,000 nodes, the nearest first", async () => {
-    const leaves = await ids(...Array.from({ length: 50 }, (_, index) => `leaf ${index}`));
-    const middle = await ids(
-      ...Array.from({ length: 50 }, (_, index) => ({ content: `middle ${index}`, legs: [{ parents: leaves }] })),
-    );
-    const [top = ""] = await ids({ content: "top", legs: [{ parents: middle }] });
-    const tree = why(brain.store, top, 2);
-    expect(countNodes(tree)).toBe(2_000);
-    const nearest = tree.legs.flatMap(({ parents }) => parents);
-    expect(middle.every((id) => nearest.some((node) => node.id === id))).toBe(true);
-    const total = nearest.reduce((sum, node) => sum + node.omitted, 0);
-    const edges = nearest.reduce(
-      (sum, { legs }) => sum + legs.reduce((inner, leg) => inner + leg.parents.length, 0),
-      0,
-    );
-    const stored = nearest.reduce(
-      (sum, { id, role }) =>
-        sum + (role === "source" ? 0 : brain.store.legs.count(brain.store.thoughts.resolve(id)).parents),
-      0,
-    );
-    expect(total).toBeGreaterThan(0);
-    expect(total + edges).toBe(stored);
-  });
-
-  it("walks the legs down to the sources", async () => {
-    const [base = ""] = await ids({ content: "It rains in Pune", occurrence: { source: page } });
-    const [derived = ""] = await ids({ content: "Carry an umbrella", legs: [{ parents: [base] }] });
-    const tree = why(brain.store, derived);
-    expect(tree).toMatchObject({ id: derived, trust: "untrusted", legs: [{ axiom: false, parents: [{ id: base }] }] });
-    const [parent] = tree.legs[0]?.parents ?? [];
-    expect(parent?.legs[0]?.parents[0]).toMatchObject({ role: "source", label: "web:example.org", trust: "untrusted" });
-  });
-
-  it("stops at the depth and says how much it left out", async () => {
-    const [a = ""] = await ids("a");
-    const [b = ""] = await ids({ content: "b", legs: [{ parents: [a] }] });
-    const [c = ""] = await ids({ content: "c", legs: [{ parents: [b] }] });
-    const tree = why(brain.store, c, 1);
-    expect(tree.legs[0]?.parents[0]).toMatchObject({ id: b, legs: [], omitted: 1 });
-  });
-
-  it("ends a cycle", async () => {
-    const [a = ""] = await ids("a");
-    const [b = ""] = await ids({ content: "b", legs: [{ parents: [a] }] });
-    await ids({ content: "a", legs: [{ parents: [b] }] });
-    const tree = why(brain.store, a, 50);
-    expect(JSON.stringify(tree)).toContain('"seenBefore":true');
-  });
-
-  it.each([0, 51, 1.5])("refuses depth %s", async (depth) => {
-    const [a = ""] = await ids("a");
-    expect(() => why(brain.store, a, depth)).toThrow(expect.objectContaining({ code: "usage" }));
-  });
 });
 
 describe("how", () => {

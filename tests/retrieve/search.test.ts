@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MS_PER_DAY } from "../../src/core/clock.ts";
 import type { RememberInput } from "../../src/core/types.ts";
+import { recall } from "../../src/recall/recall.ts";
 import { forget, revive } from "../../src/recall/states.ts";
 import { search } from "../../src/retrieve/search.ts";
 import { Eligible } from "../../src/store/eligible.ts";
@@ -143,13 +144,13 @@ describe("search", () => {
 describe("visibility in search", () => {
   const hidden: [string, (id: string, nodeId: number) => void][] = [
     ["forgotten", (id) => forget(brain.store, id, "r", "person")],
+    ["recalled", (id) => recall(brain.store, { ids: [id] }, {}, "person")],
     ...(
       [
         ["decayed", "decayed", 1],
         ["superseded", "belief", 3],
         ["held", "belief", 4],
         ["rejected", "belief", 5],
-        ["recalled", "recalled_by", 1],
         ["erased", "erased_by", 1],
       ] as const
     ).map(

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { dayOf, MS_PER_DAY } from "../../src/core/clock.ts";
 import type { RememberInput } from "../../src/core/types.ts";
+import { contradict, resolve } from "../../src/recall/belief.ts";
+import { recall } from "../../src/recall/recall.ts";
 import { runSleep } from "../../src/sleep/cycle.ts";
 import { checkIntegrity } from "../../src/store/integrity.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
@@ -63,6 +65,20 @@ describe("merging", () => {
     await sleep(brain);
     expect(survivorOf(brain, other ?? 0)).toBeNull();
     expect(survivorOf(brain, twin ?? 0)).toBe(other);
+    brain.close();
+  });
+
+  test("a disputed thought stays apart from its copies until the dispute is resolved", async () => {
+    const brain = createTestStore();
+    const ids = await rememberAll(brain, copy(0), copy(1), "The heating is serviced by another firm");
+    const [first = "", twin = "", other = ""] = ids.map((id) => brain.store.thoughts.publicId(id));
+    contradict(brain.store, twin, other, "person");
+    await sleep(brain);
+    expect(ids.map((id) => survivorOf(brain, id))).toEqual([null, null, null]);
+    resolve(brain.store, twin, "person", { both: true });
+    await sleep(brain);
+    expect(ids.map((id) => survivorOf(brain, id))).toEqual([null, brain.store.thoughts.resolve(first), null]);
+    expectSound(brain);
     brain.close();
   });
 
@@ -216,18 +232,12 @@ describe("coming out again", () => {
     expect(survivorOf(brain, behind ?? 0)).toBe(survivor);
     return { brain, survivor: survivor ?? 0, behind: behind ?? 0 };
   }
-  const change = (
-    brain: TestStore,
-    nodeId: number,
-    axis: "decayed" | "recalled_by" | "erased_by" | "belief",
-    to: number,
-  ) =>
+  const change = (brain: TestStore, nodeId: number, axis: "decayed" | "erased_by" | "belief", to: number) =>
     brain.store.write(() =>
       brain.store.ledger.record({ kind: "decayed", actor: "person", payload: {}, changes: [{ nodeId, axis, to }] }),
     );
 
   test.each([
-    ["recalled", "recalled_by", 1],
     ["erased", "erased_by", 1],
     ["lost with its source", "decayed", 4],
   ] as const)("when the survivor was %s", async (_, axis, to) => {
@@ -237,6 +247,19 @@ describe("coming out again", () => {
     expect(report.phases.find(({ name }) => name === "consolidate")?.details).toMatchObject({ released: 1 });
     expect(survivorOf(brain, behind)).toBeNull();
     expect(brain.store.ledger.list({ limit: 20 }).some(({ kind }) => kind === "unmerged")).toBe(true);
+    brain.close();
+  });
+
+  const pullBack = (brain: TestStore, ...nodeIds: number[]) =>
+    recall(brain.store, { ids: nodeIds.map((id) => brain.store.thoughts.publicId(id)) }, {}, "person");
+
+  test("at once when the survivor was recalled, and sleep has nothing left to do", async () => {
+    const { brain, survivor, behind } = await mergedPair();
+    pullBack(brain, survivor);
+    expect(survivorOf(brain, behind)).toBeNull();
+    const report = await sleep(brain);
+    expect(report.phases.find(({ name }) => name === "consolidate")?.details).toMatchObject({ released: 0 });
+    expect(survivorOf(brain, behind)).toBeNull();
     brain.close();
   });
 
@@ -256,8 +279,7 @@ describe("coming out again", () => {
   test("not when its own legs are broken", async () => {
     const { brain, survivor, behind } = await mergedPair();
     const source = brain.store.sources.find("file", "f") ?? 0;
-    change(brain, source, "recalled_by", 1);
-    change(brain, survivor, "recalled_by", 1);
+    pullBack(brain, source, survivor);
     await sleep(brain);
     expect(survivorOf(brain, behind)).toBe(survivor);
     brain.close();
@@ -267,7 +289,7 @@ describe("coming out again", () => {
     const brain = createTestStore();
     const ids = await rememberAll(brain, ...[0, 1, 2, 3].map(copy));
     await sleep(brain);
-    change(brain, ids[0] ?? 0, "recalled_by", 1);
+    pullBack(brain, ids[0] ?? 0);
     await sleep(brain);
     expect(ids.map((id) => survivorOf(brain, id))).toEqual([null, null, ids[1], ids[1]]);
     expectSound(brain);

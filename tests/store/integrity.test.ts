@@ -83,6 +83,11 @@ describe("the integrity checks", () => {
     ],
     ["vector_cell_misshapen", () => force("INSERT INTO vector_cell (model_id, centroid) VALUES (1, zeroblob(7))")],
     [
+      "recalled_differs_from_effects",
+      () => force("UPDATE node SET recalled_by = 1 WHERE id = (SELECT max(id) FROM node WHERE role = 0)"),
+    ],
+    ["graph_snapshot_unreadable", () => force("INSERT INTO graph_snapshot VALUES (1, 1, x'00')")],
+    [
       "permanent_but_decayed",
       () => force("UPDATE node SET permanence = 2, decayed = 1 WHERE id = (SELECT max(id) FROM node WHERE role = 1)"),
     ],

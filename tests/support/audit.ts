@@ -25,6 +25,7 @@ const CANONICAL: Readonly<Record<string, readonly string[]>> = {
   reason: ["event_seq"],
   tombstone: ["added_seq", "lifted_seq"],
   transition: ["event_seq"],
+  recall_effect: ["event_seq", "undone_seq"],
   source: [],
   content: [],
 };
@@ -36,7 +37,6 @@ const EXEMPT = new Set([
   "event",
   "refusal",
   "foreign_secret",
-  "recall_effect",
   "erase_pending",
   "foreign_secret",
   "access_day",
@@ -131,6 +131,7 @@ function isExplained(store: Store, table: string, row: Row, old: Row | undefined
         (column) =>
           isSame(row[column], old?.[column]) ||
           DERIVED_NODE_COLUMNS.has(column) ||
+          (column === "recalled_by" && isEffect(store, Number(row.id), row.recalled_by)) ||
           has(
             "SELECT 1 FROM transition WHERE node_id = ? AND axis = ? AND event_seq > ? AND new IS ?",
             row.id,
@@ -138,6 +139,11 @@ function isExplained(store: Store, table: string, row: Row, old: Row | undefined
             head,
             row[column],
           ),
+      );
+    case "recall_effect":
+      // Mirroring an effect is no new fact: the event said it all.
+      return Object.keys(row).every(
+        (column) => isSame(row[column], old?.[column]) || column === "materialised" || column === "released",
       );
     case "occurrence":
       return Object.keys(row).every(
@@ -150,6 +156,15 @@ function isExplained(store: Store, table: string, row: Row, old: Row | undefined
 
 function isSame(value: unknown, old: unknown): boolean {
   return value === old || (Buffer.isBuffer(value) && Buffer.isBuffer(old) && value.equals(old));
+}
+
+/** True when the effects of recalls say of the node what the column does. */
+function isEffect(store: Store, nodeId: number, recalledBy: unknown): boolean {
+  let hasFallen = false;
+  for (const { removed, restored } of store.recalls.after(0)) {
+    hasFallen = restored.includes(nodeId) ? false : hasFallen || removed.includes(nodeId);
+  }
+  return hasFallen === (recalledBy !== null);
 }
 
 /** True when a fresh event moved occurrences of this one's source in the way that changes this column. */

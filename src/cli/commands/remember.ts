@@ -1,15 +1,8 @@
 /** `dormouse remember`: one thought from the arguments or from standard input. */
 import { DormouseError } from "../../core/errors.ts";
-import type {
-  Basis,
-  Facet,
-  Interval,
-  LegInput,
-  ReferentTime,
-  RememberInput,
-  RememberResult,
-} from "../../core/types.ts";
+import type { Basis, Facet, Interval, ReferentTime, RememberInput, RememberResult } from "../../core/types.ts";
 import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
+import { readLeg } from "../leg-option.ts";
 
 interface RememberFlags {
   readonly kind?: string;
@@ -17,6 +10,7 @@ interface RememberFlags {
   readonly tag?: readonly string[];
   readonly when?: string;
   readonly leg?: readonly string[];
+  readonly axiom?: boolean;
   readonly source?: string;
   readonly scope?: string;
   readonly basis?: Basis;
@@ -27,6 +21,7 @@ interface RememberFlags {
   readonly due?: string;
   readonly valid?: string;
   readonly about?: readonly string[];
+  readonly supersedes?: readonly string[];
 }
 
 /** Bytes of standard input read before the text counts as too long: 20,000 characters of the widest kind. */
@@ -74,8 +69,10 @@ function readAttributes(flags: RememberFlags): Omit<RememberInput, "content"> {
     ...(flags.tag === undefined ? {} : { tags: flags.tag }),
     ...(flags.aspect === undefined ? {} : { aspects: flags.aspect }),
     ...(flags.about === undefined ? {} : { subjects: flags.about }),
+    ...(flags.supersedes === undefined ? {} : { supersedes: flags.supersedes }),
     ...(flags.facet === undefined ? {} : { facets: flags.facet.map(readFacet) }),
     ...(flags.leg === undefined ? {} : { legs: flags.leg.map(readLeg) }),
+    ...(flags.axiom === undefined ? {} : { axiom: flags.axiom }),
     ...(flags.confidence === undefined ? {} : { confidence: readCount("--confidence", flags.confidence, 0) }),
     ...(flags.salience === undefined ? {} : { salience: readCount("--salience", flags.salience, 0) }),
     ...(source === undefined
@@ -90,15 +87,6 @@ function readFacet(text: string): Facet {
     throw new DormouseError("usage", "--facet must be name=value", { hint: "For instance --facet city=Lisbon." });
   }
   return { name: text.slice(0, at), value: text.slice(at + 1) };
-}
-
-function readLeg(text: string): LegInput {
-  const parents = text
-    .split(",")
-    .map((id) => id.trim())
-    .filter((id) => id !== "");
-  if (parents.length === 0) throw new DormouseError("usage", "--leg names no id");
-  return { parents };
 }
 
 async function readTimes(flags: RememberFlags): Promise<{ times: ThoughtTimes; notes: TimeNote[] }> {

@@ -2,7 +2,7 @@
 import type { Interval, SearchAnswer, SearchOptions, SearchResult } from "../../core/types.ts";
 import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
 import { type Style, wrapText } from "../output.ts";
-import { countOf, originLine, titleLine } from "../render.ts";
+import { beliefWords, countOf, originLine, titleLine } from "../render.ts";
 
 interface SearchFlags {
   readonly k: string;
@@ -64,6 +64,7 @@ function renderResult(result: SearchResult, style: Style): string {
     titleLine(result, style, [result.score.toFixed(3)]),
     wrapText(result.content, style.width, "  ", MAX_LINES),
     `  ${originLine(result, style)}`,
+    ...beliefWords(result).map((words) => wrapText(words, style.width, "  ")),
   ];
   const { explain, channels } = result;
   if (explain === undefined) return lines.join("\n");

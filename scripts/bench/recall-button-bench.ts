@@ -1,0 +1,185 @@
+/**
+ * The recall button: pulling back sources with about 10,000 and about 20 thoughts beneath them, beside one recursive
+ * query with its UPDATE on a copy of the same file, each durable. And what the graph behind it takes: bytes a node,
+ * and the time until it is there, from the file's rows and from its snapshot.
+ */
+import { copyFileSync } from "node:fs";
+import Database from "better-sqlite3";
+import { systemClock } from "../../src/core/clock.ts";
+import { commitRecall, type RecallTarget, unrecall } from "../../src/recall/recall.ts";
+import { settleRecalls } from "../../src/remember/settle.ts";
+import { Store } from "../../src/store/store.ts";
+import { percentile } from "../statistics.ts";
+import type { BenchReport, Progress } from "./figures.ts";
+import type { BrainShelf } from "./shelf.ts";
+
+/** Nodes that a recall should take. */
+const SIZES = [10_000, 20] as const;
+const REPEATS = 7;
+
+interface RecallFigures {
+  readonly nodes: number;
+  readonly wanted: number;
+  readonly removed: number;
+  readonly commitMs: number;
+  readonly settleMs: number;
+  readonly undoMs: number;
+  readonly baselineMs: number;
+}
+
+interface GraphFigures {
+  readonly nodes: number;
+  readonly bytesPerNode: number;
+  readonly fromRowsMs: number;
+  readonly fromSnapshotMs: number;
+  readonly snapshotBytes: number;
+}
+
+/** @throws DormouseError as Store does. */
+export async function benchRecallButton(
+  shelf: BrainShelf,
+  sizes: readonly number[],
+  onProgress: Progress,
+): Promise<BenchReport> {
+  const recalls: RecallFigures[] = [];
+  const graphs: GraphFigures[] = [];
+  for (const nodes of sizes) {
+    const path = shelf.pathOf(`recall-button-${nodes}.db`);
+    const plainPath = shelf.pathOf(`recall-plain-${nodes}.db`);
+    copyFileSync(await shelf.brainOf(nodes), path);
+    copyFileSync(path, plainPath);
+    onProgress(`recalling in ${nodes} thoughts`);
+    graphs.push(measureGraph(path, nodes));
+    recalls.push(...measureRecalls(path, plainPath, nodes));
+  }
+  return {
+    name: "recall-button",
+    title: "recall of sources with everything that rests on them, milliseconds",
+    head: ["thoughts", "nodes taken", "recall, durable", "query + UPDATE", "times faster", "aftermath", "undo"],
+    rows: recalls.map(({ nodes, removed, commitMs, baselineMs, settleMs, undoMs }) => [
+      String(nodes),
+      String(removed),
+      commitMs.toFixed(2),
+      baselineMs.toFixed(1),
+      (baselineMs / commitMs).toFixed(0),
+      settleMs.toFixed(0),
+      undoMs.toFixed(0),
+    ]),
+    notes: [
+      `medians of ${REPEATS}; every reader obeys after the first column, the aftermath mirrors it into rows and vectors`,
+      "query + UPDATE: one recursive query over derivation with its UPDATE, one durable transaction, same file, no guards",
+      ...graphs.map(
+        ({ nodes, bytesPerNode, fromRowsMs, fromSnapshotMs, snapshotBytes }) =>
+          `graph of ${nodes}: ${bytesPerNode.toFixed(1)} bytes a node; from rows ${fromRowsMs.toFixed(0)} ms, ` +
+          `from its snapshot of ${(snapshotBytes / 2 ** 20).toFixed(1)} MiB ${fromSnapshotMs.toFixed(0)} ms`,
+      ),
+    ],
+    figures: { recalls, graphs },
+  };
+}
+
+function measureGraph(path: string, nodes: number): GraphFigures {
+  const { graphMs: fromRowsMs, bytesPerNode } = openGraph(path, true);
+  const { graphMs: fromSnapshotMs, snapshotBytes } = openGraph(path, false);
+  return { nodes, bytesPerNode, fromRowsMs, fromSnapshotMs, snapshotBytes };
+}
+
+/** Opens the brain and has its graph ready, keeping a snapshot for the next when asked. */
+function openGraph(path: string, keepSnapshot: boolean) {
+  const store = Store.open(path, systemClock);
+  try {
+    const started = performance.now();
+    const graph = store.read(() => store.aliveness.current());
+    const graphMs = performance.now() - started;
+    const bytesPerNode = graph.bytes / graph.highestId;
+    if (keepSnapshot) store.write(() => store.aliveness.saveSnapshot());
+    const snapshotBytes = store.connection.values<number>("SELECT length(body) FROM graph_snapshot").get() ?? 0;
+    return { graphMs, bytesPerNode, snapshotBytes };
+  } finally {
+    store.close();
+  }
+}
+
+function measureRecalls(path: string, plainPath: string, nodes: number): RecallFigures[] {
+  const store = Store.open(path, systemClock);
+  const plain = openPlain(plainPath);
+  try {
+    return SIZES.map((wanted) => {
+      const { target, rootIds } = chooseRoots(store, wanted);
+      const samples = Array.from({ length: REPEATS }, () => {
+        const baselineMs = plain(rootIds);
+        let event = "";
+        let removed = 0;
+        const commitMs = elapsed(() => {
+          const committed = commitRecall(store, target, "strict");
+          event = committed.event ?? "";
+          removed = committed.plan.fallen.length;
+        });
+        const settleMs = elapsed(() => settleRecalls(store, "person"));
+        const undoMs = elapsed(() => unrecall(store, event, "person"));
+        return { baselineMs, commitMs, settleMs, undoMs, removed };
+      });
+      const median = (pick: (sample: (typeof samples)[number]) => number) => percentile(samples.map(pick), 0.5);
+      return {
+        nodes,
+        wanted,
+        removed: samples[0]?.removed ?? 0,
+        commitMs: median((sample) => sample.commitMs),
+        settleMs: median((sample) => sample.settleMs),
+        undoMs: median((sample) => sample.undoMs),
+        baselineMs: median((sample) => sample.baselineMs),
+      };
+    });
+  } finally {
+    store.close();
+  }
+}
+
+/**
+ * Sources beneath which about so many nodes lie: one, where there is such a one, else some spread over the whole life
+ * of the brain, as the results of a tool are.
+ */
+function chooseRoots(store: Store, wanted: number): { target: RecallTarget; rootIds: number[] } {
+  return store.read(() => {
+    const graph = store.aliveness.current();
+    const bySize = store.connection
+      .values<number>("SELECT node_id FROM source ORDER BY node_id")
+      .all()
+      .map((id) => ({ id, size: graph.preview([id], "strict").fallen.length }));
+    const single = bySize.find(({ size }) => size > 0.8 * wanted && size < 1.2 * wanted);
+    const small = bySize.filter(({ size }) => size < 0.2 * wanted);
+    const total = small.reduce((sum, { size }) => sum + size, 0);
+    const step = Math.max(1, Math.floor(total / wanted));
+    const rootIds =
+      single === undefined ? small.filter((_, index) => index % step === 0).map(({ id }) => id) : [single.id];
+    return { rootIds, target: { ids: rootIds.map((id) => store.thoughts.publicId(id)) } };
+  });
+}
+
+/** What one would write without a graph in memory. The copy's triggers would refuse the UPDATE. */
+function openPlain(path: string): (rootIds: readonly number[]) => number {
+  const db = new Database(path);
+  db.pragma("synchronous = FULL");
+  db.pragma("cache_size = -65536");
+  const triggers = db
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'node'")
+    .pluck()
+    .all();
+  for (const name of triggers) db.exec(`DROP TRIGGER ${String(name)}`);
+  const update = db.prepare(
+    `WITH RECURSIVE reached (id) AS (
+       SELECT value FROM json_each(?) UNION SELECT d.child_id FROM reached r JOIN derivation d ON d.parent_id = r.id)
+     UPDATE node SET recalled_by = 1 WHERE id IN (SELECT id FROM reached)`,
+  );
+  return (rootIds) => {
+    const took = elapsed(() => update.run(JSON.stringify(rootIds)));
+    db.exec("UPDATE node SET recalled_by = NULL WHERE recalled_by IS NOT NULL");
+    return took;
+  };
+}
+
+function elapsed(work: () => unknown): number {
+  const started = performance.now();
+  work();
+  return performance.now() - started;
+}

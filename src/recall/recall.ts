@@ -1,0 +1,306 @@
+/**
+ * The recall button: pulls a source or a thought back with everything that rested on it, and puts it back. A recall
+ * is one event and one row of what it took; every reader obeys from its commit on. Destroys nothing.
+ */
+import { DormouseError } from "../core/errors.ts";
+import { formatEventId, parseEventId } from "../core/ids.ts";
+import type { ProgressListener } from "../core/ports.ts";
+import type { Actor } from "../core/types.ts";
+import type { RecallPlan } from "../graph/recall-plan.ts";
+import { carryTrust } from "../remember/carry-trust.ts";
+import { settleRecalls } from "../remember/settle.ts";
+import type { RecallEffect } from "../store/recall-effects.ts";
+import type { Store } from "../store/store.ts";
+import { findAlike } from "./alike.ts";
+
+export const RECALL_RULES = ["fair", "strict"] as const;
+/** fair: what has another leg stands. strict: everything reachable through any leg goes. */
+export type RecallRule = (typeof RECALL_RULES)[number];
+
+/** What to pull back: nodes by id, sources by a pattern over their names (`*` and `?`), or both. */
+export interface RecallTarget {
+  readonly ids?: readonly string[];
+  readonly sources?: string;
+}
+
+export interface RecallOptions {
+  /** Default fair. */
+  readonly rule?: RecallRule;
+  /** Nodes described in each list, 1 to 1,000; default 50. All are counted. */
+  readonly limit?: number;
+  readonly onProgress?: ProgressListener;
+}
+
+export interface RecalledNode {
+  readonly id: string;
+  readonly role: "source" | "thought";
+  readonly kind: string;
+  /** A source's name, a thought's words. */
+  readonly label: string;
+}
+
+/** A node that a recall reaches, and the way from a root down to it. */
+export interface ReachedNode extends RecalledNode {
+  /** Ids from a root to the node, both ends included. */
+  readonly path: readonly string[];
+}
+
+/** A thought that no leg joins to what goes, and that says nearly the same as one that does. */
+export interface AlikeNode extends RecalledNode {
+  readonly like: string;
+  readonly cosine: number;
+}
+
+/** What a recall does or did. */
+export interface RecallReport {
+  readonly rule: RecallRule;
+  readonly roots: readonly RecalledNode[];
+  readonly counts: {
+    readonly roots: number;
+    /** Thoughts that go. */
+    readonly thoughts: number;
+    /** Sources that go. */
+    readonly sources: number;
+    readonly weakened: number;
+  };
+  /** Parents before children; at most `limit`. */
+  readonly removed: readonly ReachedNode[];
+  /** Lose a leg and stand; at most `limit`. */
+  readonly weakened: readonly ReachedNode[];
+  /** Thoughts that went out of search because one that goes now took their place; `supersede --undo` brings them back. */
+  readonly replaced: readonly RecalledNode[];
+}
+
+export interface RecallPreview extends RecallReport {
+  /** Worth a look: the same may have been said without a leg; at most 20, from a sample of what goes. */
+  readonly alike: readonly AlikeNode[];
+}
+
+export interface RecallResult extends RecallReport {
+  /** The event to undo it by; null when everything was pinned by an earlier recall already. */
+  readonly event: string | null;
+}
+
+export interface UnrecallResult {
+  readonly event: string;
+  readonly recall: string;
+  /** Nodes that stand again. */
+  readonly restored: number;
+  /** Nodes of that recall that stay fallen, since another one takes them. */
+  readonly stillFallen: number;
+}
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 1_000;
+
+/** What `recall` would do. Changes nothing. @throws DormouseError `usage`, `not_found`. */
+export function previewRecall(store: Store, target: RecallTarget, options: RecallOptions = {}): RecallPreview {
+  const limit = checkLimit(options.limit);
+  return store.read(() => {
+    const rootIds = resolveTarget(store, target);
+    const rule = options.rule ?? "fair";
+    const plan = store.aliveness.current().preview(rootIds, rule);
+    const alike = findAlike(store, plan).map(({ id, likeId, cosine }) => ({
+      ...nodeView(store, id),
+      like: store.thoughts.publicId(likeId),
+      cosine,
+    }));
+    return { ...describe(store, rule, rootIds, plan, limit), alike };
+  });
+}
+
+/**
+ * Pulls the target back, durably, and tells what went. What an earlier recall pins already is pinned by this one, too.
+ * @throws DormouseError `usage`, `not_found`, `erased`.
+ */
+export function recall(store: Store, target: RecallTarget, options: RecallOptions, actor: Actor): RecallResult {
+  const limit = checkLimit(options.limit);
+  const { event, rootIds, rule, plan } = commitRecall(store, target, options.rule, actor);
+  const report = store.read(() => describe(store, rule, rootIds, plan, limit));
+  settleRecalls(store, actor, options.onProgress);
+  return { ...report, event };
+}
+
+/** A recall that is in force. */
+export interface CommittedRecall {
+  readonly event: string | null;
+  readonly rootIds: readonly number[];
+  readonly rule: RecallRule;
+  readonly plan: RecallPlan;
+}
+
+/** The recall itself, without its aftermath (`settleRecalls`): one event, one row, and every reader obeys. */
+export function commitRecall(
+  store: Store,
+  target: RecallTarget,
+  rule: RecallRule = "fair",
+  actor: Actor = "person",
+): CommittedRecall {
+  return store.write(() => {
+    const rootIds = resolveTarget(store, target);
+    const graph = store.aliveness.current();
+    if (rootIds.every((id) => graph.isPinned(id))) {
+      return { event: null, rootIds, rule, plan: graph.preview(rootIds, rule) };
+    }
+    const plan = graph.recall(rootIds, rule);
+    const seq = store.ledger.record({
+      kind: "recalled",
+      actor,
+      payload: {
+        rule,
+        reason: "untrusted",
+        roots: rootIds.map((id) => store.thoughts.publicId(id)),
+        pinned: plan.pinned.length,
+        removed: plan.fallen.length,
+      },
+    });
+    // A closure falls in order; what only lost its legs does not.
+    const removed = rule === "strict" ? plan.fallen : Array.from(Int32Array.from(plan.fallen).sort());
+    store.recalls.insert({ eventSeq: seq, removed, restored: [], pinned: plan.pinned });
+    store.aliveness.noteSeq(seq);
+    return { event: formatEventId(seq), rootIds, rule, plan };
+  });
+}
+
+/**
+ * Undoes a recall: what no other recall pins or breaks stands again, in the very state it had.
+ * @throws DormouseError `not_found` for an event that is no recall, `usage` for one that was undone already.
+ */
+export function unrecall(store: Store, eventId: string, actor: Actor): UnrecallResult {
+  settleRecalls(store, actor);
+  return store.write(() => {
+    settleRecalls(store, actor);
+    const effect = requireRecall(store, parseEventId(eventId));
+    const graph = store.aliveness.current();
+    const stillPinned = store.recalls.pinnedNow(effect.eventSeq);
+    const { restored: raised } = graph.unpin(effect.pinned.filter((id) => !stillPinned.has(id)));
+    const restored = [...raised].sort((a, b) => a - b);
+    const seq = store.ledger.record({
+      kind: "unrecalled",
+      actor,
+      payload: { recall: formatEventId(effect.eventSeq), restored: restored.length },
+    });
+    store.recalls.markUndone(effect.eventSeq, seq);
+    store.recalls.insert({ eventSeq: seq, removed: [], restored, pinned: [] });
+    store.recalls.mirrorRestored(restored);
+    const stillFallen = store.recalls.fallenBy(effect.eventSeq);
+    attributeAnew(store, stillFallen);
+    store.recalls.markMaterialised(seq);
+    for (const id of restored) store.mirrorState(id);
+    rejoinCopies(store, effect, actor);
+    carryTrust(store, [...restored, ...store.recalls.standingChildren(restored)], actor);
+    store.aliveness.noteSeq(store.ledger.head().seq);
+    return {
+      event: formatEventId(seq),
+      recall: formatEventId(effect.eventSeq),
+      restored: restored.length,
+      stillFallen: stillFallen.length,
+    };
+  });
+}
+
+function requireRecall(store: Store, seq: number): RecallEffect {
+  const effect = store.recalls.get(seq);
+  if (effect === null || effect.pinned.length === 0) {
+    throw new DormouseError("not_found", `${formatEventId(seq)} is no recall`, {
+      hint: "`dormouse ledger` names recalls.",
+    });
+  }
+  if (effect.undoneSeq !== null) {
+    throw new DormouseError("usage", `${formatEventId(seq)} was undone already, by ${formatEventId(effect.undoneSeq)}`);
+  }
+  return effect;
+}
+
+/** Nodes that another recall keeps down lie under that one now: one that pins them, else the newest in force. */
+function attributeAnew(store: Store, nodeIds: readonly number[]): void {
+  let left = nodeIds;
+  const inForce = store.recalls.inForce();
+  for (const { eventSeq, pinned } of inForce) {
+    if (left.length === 0) return;
+    const own = new Set(pinned);
+    store.recalls.attribute(
+      eventSeq,
+      left.filter((id) => own.has(id)),
+    );
+    left = left.filter((id) => !own.has(id));
+  }
+  const newest = inForce.at(-1);
+  if (newest !== undefined) store.recalls.attribute(newest.eventSeq, left);
+}
+
+/** Copies that came out when their survivor fell go back behind it, unless something else happened to either. */
+function rejoinCopies(store: Store, { eventSeq, released }: RecallEffect, actor: Actor): void {
+  const copies = store.recalls.partedFrom(released);
+  if (copies.length === 0) return;
+  store.ledger.record({
+    kind: "recall.rejoined",
+    actor,
+    payload: { recall: formatEventId(eventSeq) },
+    changes: copies.map(({ id, survivorId }) => ({ nodeId: id, axis: "merged_into", to: survivorId })),
+  });
+}
+
+function resolveTarget(store: Store, { ids = [], sources }: RecallTarget): number[] {
+  const found = new Set(ids.map((id) => store.thoughts.resolve(id)));
+  const [erased] = store.recalls.erasedAmong([...found]);
+  if (erased !== undefined) {
+    throw new DormouseError("erased", `${store.thoughts.publicId(erased)} was erased`, {
+      hint: "It cannot come back, and nothing is left of it to pull back.",
+    });
+  }
+  if (sources !== undefined) {
+    const matching = store.sources.matching(sources);
+    if (matching.length === 0) {
+      throw new DormouseError("not_found", "no source has such a name", {
+        hint: "`dormouse source list` prints names; `*` stands for anything.",
+      });
+    }
+    for (const { nodeId } of matching) found.add(nodeId);
+  }
+  if (found.size === 0) {
+    throw new DormouseError("usage", "nothing is named to be recalled", {
+      hint: "Name ids, or sources by --sources PATTERN.",
+    });
+  }
+  return [...found].sort((a, b) => a - b);
+}
+
+function describe(
+  store: Store,
+  rule: RecallRule,
+  rootIds: readonly number[],
+  plan: RecallPlan,
+  limit: number,
+): RecallReport {
+  const sources = store.sources.count(plan.fallen);
+  const reached = (id: number): ReachedNode => ({
+    ...nodeView(store, id),
+    path: plan.pathTo(id).map((step) => store.thoughts.publicId(step)),
+  });
+  return {
+    rule,
+    roots: rootIds.slice(0, limit).map((id) => nodeView(store, id)),
+    counts: {
+      roots: rootIds.length,
+      thoughts: plan.fallen.length - sources,
+      sources,
+      weakened: plan.weakened.length,
+    },
+    removed: plan.removed.slice(0, limit).map(reached),
+    weakened: plan.weakened.slice(0, limit).map(reached),
+    replaced: store.beliefs.replacedBy(plan.fallen, limit).map((id) => nodeView(store, id)),
+  };
+}
+
+function nodeView(store: Store, nodeId: number): RecalledNode {
+  const source = store.sources.get(nodeId);
+  if (source !== null) return { id: source.publicId, role: "source", kind: source.type, label: source.name };
+  const { id, kind, content } = store.thoughts.detail(nodeId);
+  return { id, role: "thought", kind, label: content };
+}
+
+function checkLimit(limit: number = DEFAULT_LIMIT): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new DormouseError("usage", `the limit must be a whole number from 1 to ${MAX_LIMIT}`);
+}

@@ -1,0 +1,62 @@
+/**
+ * The aftermath of recalls. What a recall took is out of every read from its commit on; here the nodes' own rows and
+ * the vector indexes learn it, in batches from where the last one stopped, and copies whose survivor fell come out.
+ * Whoever writes next may finish what a killed process left.
+ */
+import { formatEventId } from "../core/ids.ts";
+import type { ProgressListener } from "../core/ports.ts";
+import type { Actor } from "../core/types.ts";
+import type { Store } from "../store/store.ts";
+import { carryTrust } from "./carry-trust.ts";
+
+/** Nodes in one transaction. */
+const BATCH = 500;
+/** Begins the names of cursors: how many of a recall's nodes were mirrored. */
+const CURSOR = "recall.";
+
+/**
+ * Finishes every effect that is pending, each batch in a transaction of its own; inside a transaction of the
+ * caller's, in that.
+ */
+export function settleRecalls(store: Store, actor: Actor, onProgress?: ProgressListener): void {
+  for (const seq of store.read(() => store.recalls.pendingSeqs())) settleRecall(store, seq, actor, onProgress);
+}
+
+function settleRecall(store: Store, seq: number, actor: Actor, onProgress: ProgressListener | undefined): void {
+  const removed = store.read(() => store.recalls.get(seq))?.removed ?? [];
+  const cursor = `${CURSOR}${seq}`;
+  for (let isDone = false; !isDone; ) {
+    isDone = store.write(() => {
+      // Another process may have been faster.
+      if (store.recalls.get(seq)?.materialised !== false) return true;
+      const done = store.operations.cursor(cursor);
+      const batch = removed.slice(done, done + BATCH);
+      store.recalls.mirrorRemoved(seq, batch);
+      for (const nodeId of batch) store.mirrorState(nodeId);
+      onProgress?.({ stage: "settling", done: done + batch.length, total: removed.length });
+      if (batch.length === BATCH) {
+        store.operations.moveCursor(cursor, done + BATCH);
+        return false;
+      }
+      releaseCopies(store, seq, removed, actor);
+      carryTrust(store, store.recalls.standingChildren(removed), actor);
+      store.operations.dropCursor(cursor);
+      store.recalls.markMaterialised(seq);
+      return true;
+    });
+  }
+}
+
+/** Copies whose own legs stand come out from behind survivors that fell. */
+function releaseCopies(store: Store, seq: number, removed: readonly number[], actor: Actor): void {
+  const copies = store.recalls.standingCopies(removed);
+  for (let start = 0; start < copies.length; start += BATCH) {
+    store.ledger.record({
+      kind: "recall.released",
+      actor,
+      payload: { recall: formatEventId(seq) },
+      changes: copies.slice(start, start + BATCH).map((nodeId) => ({ nodeId, axis: "merged_into", to: null })),
+    });
+  }
+  if (copies.length > 0) store.recalls.noteReleased(seq, copies);
+}

@@ -1,0 +1,288 @@
+/**
+ * What recalls took and gave back: one row an event, replayable. A recall is in force from its commit on; the ids that
+ * `node.recalled_by` does not say yet stand in a temporary table that every read of this connection leaves out.
+ */
+import { DormouseError } from "../core/errors.ts";
+import { formatEventId } from "../core/ids.ts";
+import { BELIEFS, DECAY_REASONS } from "../core/types.ts";
+import type { Connection } from "./connection.ts";
+import { decodeIds, encodeIds } from "./id-list.ts";
+import { AXES } from "./ledger.ts";
+import { unhidden, unrecalled } from "./visibility.ts";
+
+const MERGED_AXIS = AXES.indexOf("merged_into") + 1;
+const FORGOTTEN = DECAY_REASONS.indexOf("forgotten");
+const DISPUTED = BELIEFS.indexOf("disputed");
+
+export interface RecallEffect {
+  readonly eventSeq: number;
+  /** What stood and fell, ascending. */
+  readonly removed: readonly number[];
+  /** What had fallen and stands again, ascending. */
+  readonly restored: readonly number[];
+  /** What cannot stand while this is in force, ascending. */
+  readonly pinned: readonly number[];
+  /** Copies that came out from behind a survivor that fell, ascending. */
+  readonly released: readonly number[];
+  /** The event that undid it; null while it is in force. */
+  readonly undoneSeq: number | null;
+  readonly materialised: boolean;
+}
+
+interface EffectRow {
+  readonly eventSeq: number;
+  readonly removed: Buffer;
+  readonly restored: Buffer;
+  readonly pinned: Buffer;
+  readonly released: Buffer;
+  readonly undoneSeq: number | null;
+  readonly materialised: number;
+}
+
+const COLUMNS = `event_seq AS eventSeq, removed, restored, pinned, released, undone_seq AS undoneSeq, materialised`;
+
+export class RecallEffects {
+  readonly #connection: Connection;
+  /** Events whose ids the temporary table holds. */
+  #pendingSeqs: readonly number[] = [];
+  #pending: ReadonlySet<number> = new Set();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * Writes the effect of an event that was just recorded; it is pending until `markMaterialised`, and obeyed by every
+   * transaction that begins later. One that restores is written only when no other is pending, and mirrored in the
+   * same transaction.
+   */
+  insert(effect: Pick<RecallEffect, "eventSeq" | "removed" | "restored" | "pinned">): void {
+    this.#connection
+      .sql("INSERT INTO recall_effect (event_seq, removed, restored, pinned) VALUES (?, ?, ?, ?)")
+      .run(effect.eventSeq, encodeIds(effect.removed), encodeIds(effect.restored), encodeIds(effect.pinned));
+  }
+
+  get(eventSeq: number): RecallEffect | null {
+    const row = this.#connection
+      .sql<EffectRow>(`SELECT ${COLUMNS} FROM recall_effect WHERE event_seq = ?`)
+      .get(eventSeq);
+    return row === undefined ? null : rowToEffect(row);
+  }
+
+  /** Effects of events after this one, in order. */
+  after(eventSeq: number): RecallEffect[] {
+    return this.#connection
+      .sql<EffectRow>(`SELECT ${COLUMNS} FROM recall_effect WHERE event_seq > ? ORDER BY event_seq`)
+      .all(eventSeq)
+      .map(rowToEffect);
+  }
+
+  /** Effects that were undone by an event after this one, in order. */
+  undoneAfter(eventSeq: number): RecallEffect[] {
+    return this.#connection
+      .sql<EffectRow>(`SELECT ${COLUMNS} FROM recall_effect WHERE undone_seq > ? ORDER BY event_seq`)
+      .all(eventSeq)
+      .map(rowToEffect);
+  }
+
+  /** Recalls that nobody undid, in order, with what they pin. */
+  inForce(): { readonly eventSeq: number; readonly pinned: readonly number[] }[] {
+    return this.#connection
+      .sql<{ eventSeq: number; pinned: Buffer }>(
+        `SELECT event_seq AS eventSeq, pinned FROM recall_effect
+         WHERE undone_seq IS NULL AND length(pinned) > 0 ORDER BY event_seq`,
+      )
+      .all()
+      .map(({ eventSeq, pinned }) => ({ eventSeq, pinned: readIds(eventSeq, pinned) }));
+  }
+
+  /** Everything that a recall in force pins, but for those of one event. */
+  pinnedNow(exceptSeq?: number): Set<number> {
+    const pinned = new Set<number>();
+    for (const recall of this.inForce()) {
+      if (recall.eventSeq === exceptSeq) continue;
+      for (const id of recall.pinned) pinned.add(id);
+    }
+    return pinned;
+  }
+
+  markUndone(eventSeq: number, undoneSeq: number): void {
+    this.#connection.sql("UPDATE recall_effect SET undone_seq = ? WHERE event_seq = ?").run(undoneSeq, eventSeq);
+  }
+
+  noteRestored(eventSeq: number, restored: readonly number[]): void {
+    this.#connection
+      .sql("UPDATE recall_effect SET restored = ? WHERE event_seq = ?")
+      .run(encodeIds(restored), eventSeq);
+  }
+
+  noteReleased(eventSeq: number, released: readonly number[]): void {
+    this.#connection
+      .sql("UPDATE recall_effect SET released = ? WHERE event_seq = ?")
+      .run(encodeIds(released), eventSeq);
+  }
+
+  markMaterialised(eventSeq: number): void {
+    this.#connection.sql("UPDATE recall_effect SET materialised = 1 WHERE event_seq = ?").run(eventSeq);
+    this.loadPending();
+  }
+
+  /** Events whose effect `node.recalled_by` does not say yet, in order. */
+  pendingSeqs(): number[] {
+    return this.#connection
+      .values<number>("SELECT event_seq FROM recall_effect WHERE materialised = 0 ORDER BY event_seq")
+      .all();
+  }
+
+  /** Ids that are recalled although the column does not say so, as last loaded. */
+  get pending(): ReadonlySet<number> {
+    return this.#pending;
+  }
+
+  /** Makes this connection's reads obey every effect. Called at the start of each transaction. */
+  loadPending(): void {
+    const seqs = this.pendingSeqs();
+    if (seqs.length === this.#pendingSeqs.length && seqs.every((seq, index) => seq === this.#pendingSeqs[index]))
+      return;
+    this.#connection.sql("DELETE FROM temp.pending_recall").run();
+    const insert = this.#connection.sql(
+      "INSERT OR REPLACE INTO temp.pending_recall (node_id, event_seq) VALUES (?, ?)",
+    );
+    const pending = new Set<number>();
+    for (const seq of seqs) {
+      for (const id of this.get(seq)?.removed ?? []) {
+        insert.run(id, seq);
+        pending.add(id);
+      }
+    }
+    this.#pending = pending;
+    this.#pendingSeqs = seqs;
+  }
+
+  /** A rolled-back transaction took what it loaded with it. */
+  forgetPending(): void {
+    this.#pending = new Set();
+    // No event has this number: whatever is pending is loaded again.
+    this.#pendingSeqs = [-1];
+  }
+
+  /** Says in the column that these nodes fell with an event, unless it says of an earlier one. */
+  mirrorRemoved(eventSeq: number, nodeIds: readonly number[]): void {
+    this.#connection
+      .sql("UPDATE node SET recalled_by = ? WHERE recalled_by IS NULL AND id IN (SELECT value FROM json_each(?))")
+      .run(eventSeq, JSON.stringify(nodeIds));
+  }
+
+  mirrorRestored(nodeIds: readonly number[]): void {
+    this.#connection
+      .sql("UPDATE node SET recalled_by = NULL WHERE id IN (SELECT value FROM json_each(?))")
+      .run(JSON.stringify(nodeIds));
+  }
+
+  /** Nodes of which the column says that they are recalled, ascending. */
+  mirrored(): number[] {
+    return this.#connection.values<number>("SELECT id FROM node WHERE recalled_by IS NOT NULL ORDER BY id").all();
+  }
+
+  /** Nodes of which the column says that they fell with this event. */
+  fallenBy(eventSeq: number): number[] {
+    return this.#connection.values<number>("SELECT id FROM node WHERE recalled_by = ? ORDER BY id").all(eventSeq);
+  }
+
+  /** Says that these nodes lie under another recall now. */
+  attribute(eventSeq: number, nodeIds: readonly number[]): void {
+    this.#connection
+      .sql("UPDATE node SET recalled_by = ? WHERE id IN (SELECT value FROM json_each(?))")
+      .run(eventSeq, JSON.stringify(nodeIds));
+  }
+
+  /**
+   * Thoughts that stand and are kept behind one of these fallen nodes, ascending. Behind what a person forgot,
+   * superseded, held back or rejected they stay: they say the same.
+   */
+  standingCopies(nodeIds: readonly number[]): number[] {
+    return this.#connection
+      .values<number>(
+        `SELECT n.id FROM json_each(?) fallen CROSS JOIN node n ON n.merged_into = fallen.value
+         CROSS JOIN node s ON s.id = fallen.value
+         WHERE n.merged_into IS NOT NULL AND ${unrecalled("n")} AND n.erased_by IS NULL
+           AND s.decayed <> ${FORGOTTEN} AND s.belief <= ${DISPUTED} ORDER BY n.id`,
+      )
+      .all(JSON.stringify(nodeIds));
+  }
+
+  /**
+   * Of copies that a recall brought out: those that still stand alone, and the survivor that each stood behind, when
+   * that stands alone, too.
+   */
+  partedFrom(copyIds: readonly number[]): { readonly id: number; readonly survivorId: number }[] {
+    return this.#connection
+      .sql<{ id: number; survivorId: number }>(
+        `SELECT n.id, s.id AS survivorId FROM json_each(?) copy CROSS JOIN node n ON n.id = copy.value
+         CROSS JOIN transition t ON t.node_id = n.id AND t.axis = ${MERGED_AXIS} AND t.new IS NULL
+           AND t.event_seq = (SELECT max(event_seq) FROM transition WHERE node_id = n.id AND axis = ${MERGED_AXIS})
+         CROSS JOIN node s ON s.id = t.old
+         WHERE ${unhidden("n")} AND ${unhidden("s")} AND s.scope_id = n.scope_id ORDER BY n.id`,
+      )
+      .all(JSON.stringify(copyIds));
+  }
+
+  /** Of the nodes, those that were erased. */
+  erasedAmong(nodeIds: readonly number[]): number[] {
+    return this.#connection
+      .values<number>(
+        `SELECT n.id FROM json_each(?) wanted CROSS JOIN node n ON n.id = wanted.value WHERE n.erased_by IS NOT NULL`,
+      )
+      .all(JSON.stringify(nodeIds));
+  }
+
+  /** Thoughts that stand and have a leg with one of these nodes, ascending. */
+  standingChildren(nodeIds: readonly number[]): number[] {
+    return this.#connection
+      .values<number>(
+        `SELECT DISTINCT n.id FROM json_each(?) p CROSS JOIN derivation d ON d.parent_id = p.value
+         CROSS JOIN node n ON n.id = d.child_id WHERE ${unrecalled("n")} ORDER BY n.id`,
+      )
+      .all(JSON.stringify(nodeIds));
+  }
+
+  /** Recalled thoughts next below a node that have a leg of which nothing is recalled, ascending. */
+  risingChildren(nodeId: number): number[] {
+    return this.#connection
+      .values<number>(
+        `SELECT DISTINCT n.id FROM derivation e CROSS JOIN node n ON n.id = e.child_id
+         WHERE e.parent_id = ? AND NOT ${unrecalled("n")} AND EXISTS (
+           SELECT 1 FROM leg l WHERE l.node_id = n.id AND (l.ended_seq IS NULL OR NOT EXISTS (
+             SELECT 1 FROM leg s WHERE s.node_id = n.id AND s.ended_seq IS NULL)) AND NOT EXISTS (
+             SELECT 1 FROM derivation d CROSS JOIN node p ON p.id = d.parent_id
+             WHERE d.leg_id = l.id AND NOT ${unrecalled("p")}))
+         ORDER BY n.id`,
+      )
+      .all(nodeId);
+  }
+}
+
+/** @throws DormouseError `damaged` */
+function readIds(eventSeq: number, bytes: Buffer): number[] {
+  try {
+    return decodeIds(bytes);
+  } catch (error) {
+    throw new DormouseError("damaged", `what ${formatEventId(eventSeq)} recalled or gave back cannot be read`, {
+      hint: "Keep a copy of the file, and restore a backup.",
+      cause: error,
+    });
+  }
+}
+
+function rowToEffect(row: EffectRow): RecallEffect {
+  const read = (bytes: Buffer) => readIds(row.eventSeq, bytes);
+  return {
+    eventSeq: row.eventSeq,
+    removed: read(row.removed),
+    restored: read(row.restored),
+    pinned: read(row.pinned),
+    released: read(row.released),
+    undoneSeq: row.undoneSeq,
+    materialised: row.materialised === 1,
+  };
+}
