@@ -575,14 +575,22 @@ function addCareCommands(program: DormouseCommand, report: Report): void {
       const { runLedger } = await import("./commands/ledger.ts");
       report(await runLedger(invocationOf(command), options));
     });
-  program
+  const demo = program
     .command("demo")
     .description("see it work on a small sample, or with PATH on your own folder")
     .argument("[path]", "a folder to read into your own brain (default: the sample, in a throw-away brain)")
     .option("-y, --yes", "read PATH without asking")
-    .examples("dormouse demo", "dormouse demo ~/notes --yes")
+    .examples("dormouse demo", "dormouse demo ~/notes --yes", "dormouse demo recall")
     .action(async (path: string | undefined, options: object, command: Command) => {
       const { runDemo } = await import("./commands/demo.ts");
       report(await runDemo(invocationOf(command), path, options));
+    });
+  demo
+    .command("recall")
+    .description("see a bad source pulled back, in a throw-away brain")
+    .examples("dormouse demo recall")
+    .action(async (_options: object, command: Command) => {
+      const { runDemoRecall } = await import("./commands/demo-recall.ts");
+      report(await runDemoRecall(invocationOf(command)));
     });
 }
