@@ -12,6 +12,7 @@ import {
   RENEW_AT_ONCE,
   type UseModelOptions,
 } from "./app/brain-models.ts";
+import { PastBrain } from "./app/past-brain.ts";
 import { type Clock, dayOf, systemClock } from "./core/clock.ts";
 import { parseEventId } from "./core/ids.ts";
 import type { Embedder, ProgressListener } from "./core/ports.ts";
@@ -104,7 +105,7 @@ export type {
   UseModelOptions,
   WhyNode,
 };
-export { LISTABLE_STATES };
+export { LISTABLE_STATES, PastBrain };
 
 export interface BrainOptions {
   /** The brain file; default: `defaultBrainPath()`. */
@@ -313,6 +314,14 @@ export class Brain {
   async sleep(options: SleepOptions = {}): Promise<SleepReport> {
     const { runSleep } = await import("./sleep/cycle.ts");
     return runSleep(this.#store, this.#models.current, options, this.#models.building);
+  }
+
+  /**
+   * The brain as it was at a moment (milliseconds): what was recorded at it or before, and believed and visible then.
+   * Words erased since stay erased, and scopes are today's. A handle of its own, to be closed.
+   */
+  asOf(at: number): PastBrain {
+    return new PastBrain(this.path, at, this.#models.current);
   }
 
   /** The models this machine knows of, the built-in one first, and which of them the brain uses. */

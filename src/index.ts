@@ -18,6 +18,7 @@ export {
   type ListFilter,
   type ModelStatus,
   type NewLegs,
+  PastBrain,
   type PathStep,
   type RecallOptions,
   type RecallPreview,

@@ -41,6 +41,31 @@ export async function withBrain<T>(
   }
 }
 
+/** What reads a brain, now or as of a past moment. */
+export type ReadableBrain = Pick<Brain, "search" | "context" | "show" | "why" | "how" | "history" | "list" | "stats">;
+
+/**
+ * Runs a reading command, on the brain as it was when `asOf` says so.
+ * @param asOf as typed; a bare date is the end of that day on this machine
+ */
+export async function withReader<T>(
+  invocation: Invocation,
+  asOf: string | undefined,
+  run: (brain: ReadableBrain) => Promise<T> | T,
+): Promise<T> {
+  if (asOf === undefined) return withBrain(invocation, run);
+  const { readMoment, readOption } = await import("./times.ts");
+  const at = await readOption("--as-of", () => readMoment(asOf, Date.now()));
+  return withBrain(invocation, async (brain) => {
+    const past = brain.asOf(at);
+    try {
+      return await run(past);
+    } finally {
+      past.close();
+    }
+  });
+}
+
 /**
  * Lets Ctrl-C end the process between two batches, with status 130. For commands that return to the event
  * loop between batches; elsewhere the default kills at once, which a transaction survives just as well.

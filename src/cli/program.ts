@@ -13,6 +13,8 @@ import type { ExitStatus, Invocation } from "./invocation.ts";
 import { Output } from "./output.ts";
 
 const USAGE_STATUS = 2;
+/** Help of an option that several commands have. */
+const AS_OF = "as the brain was then: what it held and believed; a bare date is the end of that day here";
 
 /** A command that prints examples below its help and throws its usage errors. */
 class DormouseCommand extends Command {
@@ -227,6 +229,7 @@ function addAskingCommands(program: DormouseCommand, report: Report): void {
     )
     .option("--explain", "show why each result is where it is")
     .option("--now <time>", "answer as if it were this time")
+    .option("--as-of <time>", AS_OF)
     .examples('dormouse search "landlord phone number"', "dormouse search tram --when 2026-03-01.. --explain")
     .action(async (words: string[], options: { k: string }, command: Command) => {
       const { runSearch } = await import("./commands/search.ts");
@@ -237,6 +240,7 @@ function addAskingCommands(program: DormouseCommand, report: Report): void {
     .description("evidence for an agent: what is due, what is recent, what fits the hints")
     .argument("[hint...]", "what the agent is working on")
     .option("--budget <tokens>", "tokens at most", "2000")
+    .option("--as-of <time>", AS_OF)
     .examples('dormouse context "moving to Lisbon" --budget 1000')
     .action(async (hints: string[], options: { budget: string }, command: Command) => {
       const { runContext } = await import("./commands/context.ts");
@@ -249,16 +253,18 @@ function addInspectingCommands(program: DormouseCommand, report: Report): void {
     .command("show")
     .description("everything about one thought or source")
     .argument("<id>", "n_… or s_…")
+    .option("--as-of <time>", AS_OF)
     .examples("dormouse show n_0123456789abcdef")
-    .action(async (id: string, _options: object, command: Command) => {
+    .action(async (id: string, options: object, command: Command) => {
       const { runShow } = await import("./commands/show.ts");
-      report(await runShow(invocationOf(command), id));
+      report(await runShow(invocationOf(command), id, options));
     });
   program
     .command("why")
     .description("what a thought rests on")
     .argument("<id>", "n_… or s_…")
     .option("--depth <n>", "steps to follow", "5")
+    .option("--as-of <time>", AS_OF)
     .examples("dormouse why n_0123456789abcdef --depth 3")
     .action(async (id: string, options: { depth: string }, command: Command) => {
       const { runWhy } = await import("./commands/why.ts");
@@ -269,10 +275,11 @@ function addInspectingCommands(program: DormouseCommand, report: Report): void {
     .description("how two thoughts or sources are connected")
     .argument("<from>", "id of the one")
     .argument("<to>", "id of the other")
+    .option("--as-of <time>", AS_OF)
     .examples("dormouse how n_0123456789abcdef n_fedcba9876543210")
-    .action(async (from: string, to: string, _options: object, command: Command) => {
+    .action(async (from: string, to: string, options: object, command: Command) => {
       const { runHow } = await import("./commands/how.ts");
-      report(await runHow(invocationOf(command), from, to));
+      report(await runHow(invocationOf(command), from, to, options));
     });
   program
     .command("list")
@@ -285,7 +292,9 @@ function addInspectingCommands(program: DormouseCommand, report: Report): void {
       "visible, decayed, forgotten, permanent, pinned, merged, recalled, erased, held, superseded, disputed, stale or all",
       "visible",
     )
+    .option("--when <range>", "only what happened FROM..TO, or at a time; a bare date is that day on this machine")
     .option("--limit <n>", "thoughts at most", "20")
+    .option("--as-of <time>", AS_OF)
     .examples("dormouse list --state decayed", "dormouse list --kind decision --limit 100")
     .action(async (options: { state: string; limit: string }, command: Command) => {
       const { runList } = await import("./commands/list.ts");
@@ -550,10 +559,11 @@ function addCareCommands(program: DormouseCommand, report: Report): void {
   program
     .command("stats")
     .description("what the brain holds, in numbers")
+    .option("--as-of <time>", AS_OF)
     .examples("dormouse stats")
-    .action(async (_options: object, command: Command) => {
+    .action(async (options: object, command: Command) => {
       const { runStats } = await import("./commands/stats.ts");
-      report(await runStats(invocationOf(command)));
+      report(await runStats(invocationOf(command), options));
     });
   program
     .command("doctor")

@@ -104,6 +104,15 @@ export async function readInstant(text: string, now: Millis): Promise<Millis> {
   return time.floating === true ? start + EARLIEST_SHIFT : start;
 }
 
+/**
+ * The moment up to which something is known: a time itself, the end of a day, a month or "yesterday" on this machine.
+ * @throws DormouseError as `readTime`.
+ */
+export async function readMoment(text: string, now: Millis): Promise<Millis> {
+  const { time } = await readTime(text, now);
+  return toLocalDays(time).to ?? now;
+}
+
 function badRange(): DormouseError {
   return new DormouseError("bad_time", "the range cannot be read", {
     hint: "Use FROM..TO, FROM.. or ..TO, for instance 2024-05-01..2024-05-31.",

@@ -184,7 +184,7 @@ export function unrecall(store: Store, eventId: string, actor: Actor): UnrecallR
     store.recalls.insert({ eventSeq: seq, removed: [], restored, pinned: [] });
     store.recalls.mirrorRestored(restored);
     const stillFallen = store.recalls.fallenBy(effect.eventSeq);
-    attributeAnew(store, stillFallen);
+    store.recalls.attributeAnew(stillFallen);
     store.recalls.markMaterialised(seq);
     for (const id of restored) store.mirrorState(id);
     rejoinCopies(store, effect, actor);
@@ -210,23 +210,6 @@ function requireRecall(store: Store, seq: number): RecallEffect {
     throw new DormouseError("usage", `${formatEventId(seq)} was undone already, by ${formatEventId(effect.undoneSeq)}`);
   }
   return effect;
-}
-
-/** Nodes that another recall keeps down lie under that one now: one that pins them, else the newest in force. */
-function attributeAnew(store: Store, nodeIds: readonly number[]): void {
-  let left = nodeIds;
-  const inForce = store.recalls.inForce();
-  for (const { eventSeq, pinned } of inForce) {
-    if (left.length === 0) return;
-    const own = new Set(pinned);
-    store.recalls.attribute(
-      eventSeq,
-      left.filter((id) => own.has(id)),
-    );
-    left = left.filter((id) => !own.has(id));
-  }
-  const newest = inForce.at(-1);
-  if (newest !== undefined) store.recalls.attribute(newest.eventSeq, left);
 }
 
 /** Copies that came out when their survivor fell go back behind it, unless something else happened to either. */

@@ -87,7 +87,8 @@ function addCandidates(
   }
   add(textCandidates(store, input));
   if (input.queryVector === null) return true;
-  const hasLateFilter = input.filter.tagIds !== undefined || input.filter.when !== undefined;
+  const isPast = store.connection.asOfSeq !== null;
+  const hasLateFilter = isPast || input.filter.tagIds !== undefined || input.filter.when !== undefined;
   const { neighbors, exact } = store.vectors.nearest(input.queryVector, Math.max(VECTOR_CANDIDATES, input.k), {
     scopeIds: store.scopes.readableIds(),
     ...(input.filter.kindIds === undefined ? {} : { kindIds: input.filter.kindIds }),

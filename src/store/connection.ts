@@ -27,6 +27,8 @@ export type Statement<R> = Database.Statement<unknown[], R>;
 export class Connection {
   readonly path: string;
   readonly db: Database.Database;
+  /** The event after which this connection sees the brain; null: now. */
+  asOfSeq: number | null = null;
   readonly #statements = new Map<string, Database.Statement>();
   readonly #inode: number;
 
@@ -65,6 +67,11 @@ export class Connection {
       this.#statements.set(key, statement);
     }
     return statement as Statement<R>;
+  }
+
+  /** What was prepared goes by the names of then; whoever lays other tables under them asks for it again. */
+  forgetStatements(): void {
+    this.#statements.clear();
   }
 
   /** Runs fn in one immediate transaction; nested calls join the outer one. All or nothing. */

@@ -81,15 +81,13 @@ export class Eligible {
       );
       params.push(tagId);
     }
-    this.#narrow = narrowest(filter);
+    // Indexes know today's states; a past moment is asked row by row.
+    this.#narrow = connection.asOfSeq === null ? narrowest(filter) : null;
     const untimed = { condition: conditions.join(" AND "), params: [...params] };
     if (filter.when !== undefined) {
-      const { from, to } = filter.when;
-      conditions.push(
-        `EXISTS (SELECT 1 FROM occurrence o WHERE o.node_id = n.id AND o.ended_seq IS NULL AND o.referent_kind > 0
-           AND coalesce(o.referent_from, ${BEGINNING}) <= ? AND coalesce(o.referent_to, ${END}) >= ?)`,
-      );
-      params.push(to ?? END, from ?? BEGINNING);
+      const { condition, params: span } = happenedWithin("n", filter.when);
+      conditions.push(condition);
+      params.push(...span);
     }
     this.#condition = conditions.join(" AND ");
     this.#params = params;
@@ -175,7 +173,8 @@ export class Eligible {
    */
   count(): number {
     if (this.#found !== null) return this.#found.length;
-    if (this.isOpen && this.#readsEveryScope()) return countUnhidden(this.#connection);
+    const isNow = this.#connection.asOfSeq === null;
+    if (isNow && this.isOpen && this.#readsEveryScope()) return countUnhidden(this.#connection);
     const { sql, params } = this.#subquery(MAX_COUNT_READS);
     const bound = this.isOpen ? -1 : MAX_COUNTED;
     return this.#connection.values<number>(`SELECT count(*) FROM (${sql} LIMIT ?)`).get(...params, bound) ?? 0;
@@ -199,8 +198,9 @@ export class Eligible {
     return this.#connection
       .values<number>(
         `SELECT n.id FROM temp.session_scope s CROSS JOIN node n ON n.id IN (
-           SELECT n.id FROM node n INDEXED BY node_by_value
-           WHERE n.scope_id = s.id AND n.value_key IS NOT NULL AND ${this.#condition} ORDER BY n.value_key LIMIT ?)
+           SELECT n.id FROM main.node keyed INDEXED BY node_by_value CROSS JOIN node n ON n.id = keyed.id
+           WHERE keyed.scope_id = s.id AND keyed.value_key IS NOT NULL AND ${this.#condition}
+           ORDER BY keyed.value_key LIMIT ?)
          ORDER BY n.value_key LIMIT ?`,
       )
       .all(...this.#params, limit, limit);
@@ -222,6 +222,18 @@ export class Eligible {
   get isOpen(): boolean {
     return this.#params.length === 0;
   }
+}
+
+/** SQL condition: a standing occurrence of the node may have happened within the interval. */
+export function happenedWithin(
+  alias: string,
+  { from, to }: Interval,
+): { readonly condition: string; readonly params: readonly number[] } {
+  return {
+    condition: `EXISTS (SELECT 1 FROM occurrence o WHERE o.node_id = ${alias}.id AND o.ended_seq IS NULL
+      AND o.referent_kind > 0 AND coalesce(o.referent_from, ${BEGINNING}) <= ? AND coalesce(o.referent_to, ${END}) >= ?)`,
+    params: [to ?? END, from ?? BEGINNING],
+  };
 }
 
 /** A bit for each id that an index names. */

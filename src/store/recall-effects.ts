@@ -46,6 +46,8 @@ export class RecallEffects {
   /** Events whose ids the temporary table holds. */
   #pendingSeqs: readonly number[] = [];
   #pending: ReadonlySet<number> = new Set();
+  /** This connection reads a past moment: what is loaded stays. */
+  #isFrozen = false;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -141,6 +143,7 @@ export class RecallEffects {
 
   /** Makes this connection's reads obey every effect. Called at the start of each transaction. */
   loadPending(): void {
+    if (this.#isFrozen) return;
     const seqs = this.pendingSeqs();
     if (seqs.length === this.#pendingSeqs.length && seqs.every((seq, index) => seq === this.#pendingSeqs[index]))
       return;
@@ -159,8 +162,34 @@ export class RecallEffects {
     this.#pendingSeqs = seqs;
   }
 
+  /** Leaves out from now on exactly what had fallen by this event and not risen again. */
+  freezeAt(seq: number): void {
+    const fallen = new Map<number, number>();
+    const known = this.after(0).filter(({ eventSeq }) => eventSeq <= seq);
+    const inForce: { readonly eventSeq: number; readonly pinned: readonly number[] }[] = [];
+    for (const { eventSeq, removed, restored, pinned } of known) {
+      for (const id of removed) fallen.set(id, eventSeq);
+      for (const id of restored) fallen.delete(id);
+      if (pinned.length > 0) inForce.push({ eventSeq, pinned });
+      const undone = known.find(({ undoneSeq }) => undoneSeq === eventSeq);
+      if (undone === undefined) continue;
+      inForce.splice(
+        inForce.findIndex((recall) => recall.eventSeq === undone.eventSeq),
+        1,
+      );
+      const left = [...fallen].flatMap(([id, under]) => (under === undone.eventSeq ? [id] : []));
+      for (const [id, under] of attribute(left, inForce)) fallen.set(id, under);
+    }
+    this.#connection.sql("DELETE FROM temp.pending_recall").run();
+    const insert = this.#connection.sql("INSERT INTO temp.pending_recall (node_id, event_seq) VALUES (?, ?)");
+    for (const [id, eventSeq] of fallen) insert.run(id, eventSeq);
+    this.#pending = new Set(fallen.keys());
+    this.#isFrozen = true;
+  }
+
   /** A rolled-back transaction took what it loaded with it. */
   forgetPending(): void {
+    if (this.#isFrozen) return;
     this.#pending = new Set();
     // No event has this number: whatever is pending is loaded again.
     this.#pendingSeqs = [-1];
@@ -189,11 +218,10 @@ export class RecallEffects {
     return this.#connection.values<number>("SELECT id FROM node WHERE recalled_by = ? ORDER BY id").all(eventSeq);
   }
 
-  /** Says that these nodes lie under another recall now. */
-  attribute(eventSeq: number, nodeIds: readonly number[]): void {
-    this.#connection
-      .sql("UPDATE node SET recalled_by = ? WHERE id IN (SELECT value FROM json_each(?))")
-      .run(eventSeq, JSON.stringify(nodeIds));
+  /** Says of nodes whose recall was undone, and which others keep down, under which they lie now. */
+  attributeAnew(nodeIds: readonly number[]): void {
+    const update = this.#connection.sql("UPDATE node SET recalled_by = ? WHERE id = ?");
+    for (const [id, eventSeq] of attribute(nodeIds, this.inForce())) update.run(eventSeq, id);
   }
 
   /**
@@ -260,6 +288,19 @@ export class RecallEffects {
       )
       .all(nodeId);
   }
+}
+
+/** Nodes lie under the first recall in force that pins them, else under the newest. */
+function attribute(
+  nodeIds: readonly number[],
+  inForce: readonly { readonly eventSeq: number; readonly pinned: readonly number[] }[],
+): Map<number, number> {
+  const newest = inForce.at(-1);
+  const under = new Map(newest === undefined ? [] : nodeIds.map((id) => [id, newest.eventSeq]));
+  for (const { eventSeq, pinned } of [...inForce].reverse()) {
+    for (const id of pinned) if (under.has(id)) under.set(id, eventSeq);
+  }
+  return under;
 }
 
 /** @throws DormouseError `damaged` */

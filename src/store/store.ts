@@ -8,6 +8,7 @@ import { DormouseError } from "../core/errors.ts";
 import { formatId, randomId } from "../core/ids.ts";
 import type { Actor } from "../core/types.ts";
 import { Aliveness } from "./aliveness.ts";
+import { seqAsOf, viewAsOf } from "./as-of.ts";
 import { Beliefs } from "./beliefs.ts";
 import { BUSY_TIMEOUT_MS, type Connection, type OpenOptions, openConnection, translateError } from "./connection.ts";
 import { Contents } from "./contents.ts";
@@ -106,6 +107,29 @@ export class Store {
     }
   }
 
+  /**
+   * Opens a brain for reading as it was at a moment: with all that was recorded at it or before. A moment before the
+   * first event is an empty brain, one to come is now.
+   * @param at milliseconds
+   * @throws DormouseError as `openConnection` does.
+   */
+  static openAsOf(path: string, at: number): Store {
+    const store = Store.open(path, { now: () => at });
+    const { connection } = store;
+    try {
+      const seq = seqAsOf(connection, at);
+      connection.asOfSeq = seq;
+      store.recalls.freezeAt(seq);
+      connection.forgetStatements();
+      viewAsOf(connection, seq, at);
+      connection.db.pragma("query_only = ON");
+      return store;
+    } catch (error) {
+      connection.close();
+      throw translateError(error, path);
+    }
+  }
+
   static #create(connection: Connection, clock: Clock, options: OpenOptions): Store {
     if (options.create !== true) {
       throw new DormouseError("no_brain", `${connection.path} is empty`, {
@@ -136,6 +160,9 @@ export class Store {
 
   /** One immediate transaction; nested calls join it. */
   write<T>(fn: () => T): T {
+    if (this.connection.asOfSeq !== null) {
+      throw new DormouseError("usage", "a brain as of a past moment is for reading only");
+    }
     if (this.connection.db.inTransaction) return fn();
     try {
       return this.connection.write(() => {

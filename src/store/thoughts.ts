@@ -13,6 +13,7 @@ import {
   type Belief,
   DECAY_REASONS,
   type DecayReason,
+  type Interval,
   PERMANENCES,
   type Permanence,
   type ThoughtView,
@@ -21,7 +22,7 @@ import {
 import type { Connection } from "./connection.ts";
 import type { Contents } from "./contents.ts";
 import type { CanonicalValue } from "./digest.ts";
-import { Eligible } from "./eligible.ts";
+import { Eligible, happenedWithin } from "./eligible.ts";
 import type { FullText } from "./full-text.ts";
 import type { Labels } from "./labels.ts";
 import type { Change, Ledger } from "./ledger.ts";
@@ -126,6 +127,8 @@ export interface ListFilter {
   readonly kinds?: readonly string[];
   readonly domains?: readonly string[];
   readonly tags?: readonly string[];
+  /** Overlap with this referent interval. */
+  readonly when?: Interval;
   /** Default: visible. */
   readonly state?: ListableState;
   readonly limit: number;
@@ -484,6 +487,11 @@ export class Thoughts {
     for (const tag of filter.tags ?? []) {
       conditions.push("n.id IN (SELECT node_id FROM node_tag WHERE label_id = ? AND ended_seq IS NULL)");
       params.push(this.#parts.labels.find("tag", tag) ?? -1);
+    }
+    if (filter.when !== undefined) {
+      const { condition, params: span } = happenedWithin("n", filter.when);
+      conditions.push(condition);
+      params.push(...span);
     }
     conditions.push(filter.state === undefined ? visible("n") : LIST_STATES[filter.state]);
     return this.#parts.connection

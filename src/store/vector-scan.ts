@@ -15,6 +15,8 @@ export interface RowFilter {
   readonly scopeIds?: readonly number[];
   readonly kindIds?: readonly number[];
   readonly domainIds?: readonly number[];
+  /** Rows that are hidden, too. */
+  readonly hidden?: boolean;
   /** Asked last, and only for rows near enough to count. */
   readonly test?: (nodeId: number) => boolean;
 }
@@ -111,7 +113,7 @@ export class VectorScan {
     const allow = (column: number, ids: readonly number[] | undefined) =>
       ids === undefined ? [] : [{ column, allowed: new Set(ids) }];
     this.#conditions = [
-      ...allow(METADATA.hidden, [0]),
+      ...allow(METADATA.hidden, filter.hidden === true ? undefined : [0]),
       ...allow(METADATA.scope, filter.scopeIds),
       ...allow(METADATA.kind, filter.kindIds),
       ...allow(METADATA.domain, filter.domainIds),

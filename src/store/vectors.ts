@@ -129,10 +129,15 @@ export class Vectors {
   }
 
   #nearest(query: Int8Array, k: number, filter: VectorFilter): Nearest {
-    const order = filter.exact === true ? [] : this.cells.byDistance(query);
+    // Rows say what is hidden, of which kind and domain now. A past moment goes by the nodes, row by row.
+    const isPast = this.#connection.asOfSeq !== null;
+    const order = filter.exact === true || isPast ? [] : this.cells.byDistance(query);
     const few = order.length === 0 ? null : this.#few(filter);
     if (few !== null) return { neighbors: this.#nearestAmong(query, k, filter, few), exact: true };
-    const { eligible, scopeIds, ...columns } = filter;
+    const { eligible, scopeIds, kindIds, domainIds } = filter;
+    const columns = isPast
+      ? { hidden: true }
+      : { ...(kindIds === undefined ? {} : { kindIds }), ...(domainIds === undefined ? {} : { domainIds }) };
     const scopes = this.#isEveryScope(scopeIds) ? {} : { scopeIds };
     const pending = this.#pending();
     const passes = (nodeId: number) => !pending.has(nodeId) && eligible?.passes(nodeId) !== false;
@@ -227,7 +232,7 @@ export class Vectors {
     }
     if (!this.#isEveryScope(scopeIds)) {
       // Only what was erased has no value key, and that is hidden.
-      const sql = `SELECT id FROM node INDEXED BY node_by_value
+      const sql = `SELECT id FROM main.node INDEXED BY node_by_value
                    WHERE scope_id IN (${marks(scopeIds)}) AND value_key IS NOT NULL`;
       ways.push({ sql, params: scopeIds });
     }

@@ -1,7 +1,8 @@
 /** `dormouse list`: thoughts in any state, latest first, one a line. */
 import { LISTABLE_STATES, type ListFilter } from "../../app.ts";
 import { DormouseError } from "../../core/errors.ts";
-import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
+import type { Interval } from "../../core/types.ts";
+import { type ExitStatus, type Invocation, readCount, withReader } from "../invocation.ts";
 import { listLine } from "../render.ts";
 
 interface ListFlags {
@@ -10,6 +11,8 @@ interface ListFlags {
   readonly tag?: readonly string[];
   readonly state: string;
   readonly limit: string;
+  readonly when?: string;
+  readonly asOf?: string;
 }
 
 /** JSON: an array of thoughts. */
@@ -20,12 +23,20 @@ export async function runList(invocation: Invocation, flags: ListFlags): Promise
     ...(flags.kind === undefined ? {} : { kinds: flags.kind }),
     ...(flags.domain === undefined ? {} : { domains: flags.domain }),
     ...(flags.tag === undefined ? {} : { tags: flags.tag }),
+    ...(flags.when === undefined ? {} : { when: await readWhen(flags.when) }),
   };
-  const thoughts = await withBrain(invocation, (brain) => brain.list(filter));
+  const thoughts = await withReader(invocation, flags.asOf, (brain) => brain.list(filter));
   invocation.output.print(thoughts, (found, style) =>
     found.length === 0 ? "no thoughts" : found.map((thought) => listLine(thought, style)).join("\n"),
   );
   return 0;
+}
+
+/** What happened then; a bare date is that day on this machine. */
+async function readWhen(text: string): Promise<Interval> {
+  const { readOption, readRange } = await import("../times.ts");
+  const { range } = await readOption("--when", () => readRange(text, Date.now(), "local"));
+  return { from: range.from, to: range.to };
 }
 
 function readState(text: string): NonNullable<ListFilter["state"]> {

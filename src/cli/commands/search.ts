@@ -1,6 +1,6 @@
 /** `dormouse search`: ranked thoughts with their scores, on request with the reasons. */
 import type { Interval, SearchAnswer, SearchOptions, SearchResult } from "../../core/types.ts";
-import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
+import { type ExitStatus, type Invocation, readCount, withReader } from "../invocation.ts";
 import { type Style, wrapText } from "../output.ts";
 import { beliefWords, countOf, originLine, titleLine } from "../render.ts";
 
@@ -12,6 +12,7 @@ interface SearchFlags {
   readonly when?: string;
   readonly explain?: boolean;
   readonly now?: string;
+  readonly asOf?: string;
 }
 
 /** Lines of a result's text on screen. */
@@ -19,13 +20,14 @@ const MAX_LINES = 4;
 
 export async function runSearch(invocation: Invocation, query: string, flags: SearchFlags): Promise<ExitStatus> {
   const options = await readOptions(flags);
-  const answer = await withBrain(invocation, (brain) => brain.search(query, options));
+  const answer = await withReader(invocation, flags.asOf, (brain) => brain.search(query, options));
   invocation.output.print(answer, renderSearchAnswer);
   return 0;
 }
 
 async function readOptions(flags: SearchFlags): Promise<SearchOptions> {
-  const { now, when } = flags.when === undefined && flags.now === undefined ? {} : await readTimes(flags);
+  const isTimed = flags.when !== undefined || flags.now !== undefined;
+  const { now, when } = isTimed ? await readTimes(flags) : {};
   return {
     k: readCount("-k", flags.k),
     ...(flags.kind === undefined ? {} : { kinds: flags.kind }),
@@ -38,9 +40,10 @@ async function readOptions(flags: SearchFlags): Promise<SearchOptions> {
 }
 
 /** A bare date filters by the day on this machine: at any offset, it would let in half of the days beside it. */
-async function readTimes({ now, when }: SearchFlags): Promise<{ now?: number; when?: Interval }> {
-  const { readInstant, readOption, readRange } = await import("../times.ts");
-  const at = now === undefined ? Date.now() : await readOption("--now", () => readInstant(now, Date.now()));
+async function readTimes({ now, when, asOf }: SearchFlags): Promise<{ now?: number; when?: Interval }> {
+  const { readInstant, readMoment, readOption, readRange } = await import("../times.ts");
+  const past = asOf === undefined ? Date.now() : await readOption("--as-of", () => readMoment(asOf, Date.now()));
+  const at = now === undefined ? past : await readOption("--now", () => readInstant(now, Date.now()));
   const range = when === undefined ? null : (await readOption("--when", () => readRange(when, at, "local"))).range;
   return {
     ...(now === undefined ? {} : { now: at }),

@@ -1,11 +1,11 @@
 /** `dormouse stats`: what the brain holds. */
 import type { Census } from "../../app.ts";
-import { type ExitStatus, type Invocation, withBrain } from "../invocation.ts";
+import { type ExitStatus, type Invocation, withReader } from "../invocation.ts";
 import { printable, type Style } from "../output.ts";
 import { countOf } from "../render.ts";
 
-export async function runStats(invocation: Invocation): Promise<ExitStatus> {
-  const census = await withBrain(invocation, (brain) => brain.stats());
+export async function runStats(invocation: Invocation, flags: { readonly asOf?: string }): Promise<ExitStatus> {
+  const census = await withReader(invocation, flags.asOf, (brain) => brain.stats());
   invocation.output.print(census, renderCensus);
   return 0;
 }

@@ -1,16 +1,16 @@
 /** `dormouse why`: the tree of what a thought rests on. */
 import type { WhyNode } from "../../app.ts";
-import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
+import { type ExitStatus, type Invocation, readCount, withReader } from "../invocation.ts";
 import { fitLine, type Style } from "../output.ts";
 import { countOf, legMarks } from "../render.ts";
 
 export async function runWhy(
   invocation: Invocation,
   id: string,
-  flags: { readonly depth: string },
+  flags: { readonly depth: string; readonly asOf?: string },
 ): Promise<ExitStatus> {
   const depth = readCount("--depth", flags.depth);
-  const tree = await withBrain(invocation, (brain) => brain.why(id, depth));
+  const tree = await withReader(invocation, flags.asOf, (brain) => brain.why(id, depth));
   invocation.output.print(tree, (node, style) => whyLines(node, style, "").join("\n"));
   return 0;
 }
