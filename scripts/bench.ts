@@ -1,7 +1,7 @@
 /**
  * Measures speed, growth, memory and size on generated brains, each beside a named baseline of the same run.
  *
- *   npm run bench [-- --only size|search|recall|recall-button|ingest|context|sleep|model]… [--scale N,N]
+ *   npm run bench [-- --only size|search|recall|recall-button|verify|ingest|context|sleep|model]… [--scale N,N]
  *                 [--cache DIR] [--peer COMMAND] [--model-dir DIR] [--json]
  *
  * Without --scale a run takes about ten minutes. A brain of a million takes half an hour to make: --cache keeps
@@ -21,6 +21,7 @@ import { benchSearch } from "./bench/search-bench.ts";
 import { type BrainShelf, createBrainShelf } from "./bench/shelf.ts";
 import { benchSize } from "./bench/size-bench.ts";
 import { benchSleep } from "./bench/sleep-bench.ts";
+import { benchVerify } from "./bench/verify-bench.ts";
 import { runScript } from "./run-script.ts";
 import { formatTable } from "./text-table.ts";
 
@@ -46,6 +47,7 @@ const BENCHES: readonly Bench[] = [
   },
   { name: "recall", sizes: [10_000, 100_000], run: benchRecall },
   { name: "recall-button", sizes: [10_000, 100_000], run: benchRecallButton },
+  { name: "verify", sizes: [10_000, 100_000], run: benchVerify },
   { name: "ingest", sizes: [10_000], run: benchIngest },
   { name: "context", sizes: [10_000, 100_000], run: benchContext },
   { name: "sleep", sizes: [5_000, 10_000, 20_000], run: benchSleep },

@@ -12,8 +12,10 @@ import {
   RENEW_AT_ONCE,
   type UseModelOptions,
 } from "./app/brain-models.ts";
+import type { Checkpoint, ReadCheckpoint } from "./app/checkpoint.ts";
 import { PastBrain } from "./app/past-brain.ts";
 import { type Clock, dayOf, systemClock } from "./core/clock.ts";
+import { DormouseError } from "./core/errors.ts";
 import { parseEventId } from "./core/ids.ts";
 import type { Embedder, ProgressListener } from "./core/ports.ts";
 import type {
@@ -70,11 +72,13 @@ import { type CheckResult, checkIntegrity } from "./store/integrity.ts";
 import type { EventView } from "./store/ledger.ts";
 import { Store } from "./store/store.ts";
 import { LISTABLE_STATES, type ListFilter, type ThoughtDetail } from "./store/thoughts.ts";
+import type { VerifyOptions, VerifyProblem, VerifyReport } from "./store/verify.ts";
 
 export type {
   BeliefChange,
   BeliefOptions,
   Census,
+  Checkpoint,
   EventView,
   ExtractOptions,
   HistoryEntry,
@@ -103,6 +107,7 @@ export type {
   TrustTarget,
   UnrecallResult,
   UseModelOptions,
+  VerifyProblem,
   WhyNode,
 };
 export { LISTABLE_STATES, PastBrain };
@@ -127,6 +132,18 @@ export interface DoctorReport {
   readonly healthy: boolean;
   readonly checks: readonly CheckResult[];
   readonly rebuilt: RebuildReport | null;
+}
+
+export interface VerifyQuery extends VerifyOptions {
+  /** A checkpoint file: its head must be in today's chain, too. */
+  readonly checkpoint?: string;
+  /** Fingerprint of the key that must have signed it. */
+  readonly keyFingerprint?: string;
+}
+
+export interface Verification extends VerifyReport {
+  /** The checkpoint that was asked about; null without one. */
+  readonly checkpoint: ReadCheckpoint | null;
 }
 
 export interface LedgerQuery {
@@ -351,6 +368,32 @@ export class Brain {
         : null;
     const checks = checkIntegrity(this.#store);
     return { healthy: checks.every(({ violations }) => violations === 0), checks, rebuilt };
+  }
+
+  /**
+   * Proves the history: the chain of events, every row and word against its event, and what stands against legs and
+   * recalls. Changes nothing.
+   * @throws DormouseError `usage` for a fingerprint that is none; `invalid` for a checkpoint that is not this brain's
+   */
+  async verify(query: VerifyQuery = {}): Promise<Verification> {
+    const { verifyHistory } = await import("./store/verify.ts");
+    const { checkpoint: file, keyFingerprint, ...options } = query;
+    if (file === undefined) return { ...verifyHistory(this.#store, options), checkpoint: null };
+    if (options.head !== undefined) {
+      throw new DormouseError("usage", "a checkpoint names a head already", { hint: "Ask for one of the two." });
+    }
+    const { readCheckpoint } = await import("./app/checkpoint.ts");
+    const checkpoint = readCheckpoint(this.#store, file, keyFingerprint);
+    return { ...verifyHistory(this.#store, { ...options, head: checkpoint.head }), checkpoint };
+  }
+
+  /**
+   * Writes a signed file that says how far the ledger is.
+   * @param keyFile its private key, made when it is not there; default `BRAIN.key`
+   */
+  async checkpoint(file: string, keyFile?: string): Promise<Checkpoint> {
+    const { defaultKeyFile, writeCheckpoint } = await import("./app/checkpoint.ts");
+    return writeCheckpoint(this.#store, file, keyFile ?? defaultKeyFile(this.path));
   }
 
   /** Events of the ledger, newest first. */

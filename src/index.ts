@@ -5,6 +5,7 @@ export {
   Brain,
   type BrainOptions,
   type Census,
+  type Checkpoint,
   type DoctorReport,
   defaultBrainPath,
   type EventView,
@@ -38,6 +39,9 @@ export {
   type TrustTarget,
   type UnrecallResult,
   type UseModelOptions,
+  type Verification,
+  type VerifyProblem,
+  type VerifyQuery,
   type WhyNode,
 } from "./app.ts";
 export { DormouseError, type ErrorCode } from "./core/errors.ts";

@@ -54,8 +54,8 @@ export async function withReader<T>(
   run: (brain: ReadableBrain) => Promise<T> | T,
 ): Promise<T> {
   if (asOf === undefined) return withBrain(invocation, run);
-  const { readMoment, readOption } = await import("./times.ts");
-  const at = await readOption("--as-of", () => readMoment(asOf, Date.now()));
+  const { readAsOf } = await import("./times.ts");
+  const at = await readAsOf(asOf, Date.now());
   return withBrain(invocation, async (brain) => {
     const past = brain.asOf(at);
     try {

@@ -9,6 +9,7 @@ import { packagePath } from "../core/package-path.ts";
 import { BASES, SOURCE_TYPES, THOUGHT_KINDS, TRUST_LEVELS } from "../core/types.ts";
 import type { RecallFlags } from "./commands/recall.ts";
 import type { SourceListFlags } from "./commands/source.ts";
+import type { VerifyFlags } from "./commands/verify.ts";
 import type { ExitStatus, Invocation } from "./invocation.ts";
 import { Output } from "./output.ts";
 
@@ -121,6 +122,7 @@ export function createProgram(report: Report): DormouseCommand {
   addSourceCommands(program, report);
   addLegCommands(program, report);
   addCareCommands(program, report);
+  addProofCommands(program, report);
   addModelCommands(program, report);
   return program;
 }
@@ -497,6 +499,31 @@ function addLegCommands(program: DormouseCommand, report: Report): void {
     });
 }
 
+function addProofCommands(program: DormouseCommand, report: Report): void {
+  program
+    .command("verify")
+    .description("prove that the history is what was recorded: events, rows and words; exits 1 when something differs")
+    .option("--since <event>", "only events after this one and what they made, e_…")
+    .option("--head <fingerprint>", "a head printed earlier, which today's ledger must contain")
+    .option("--checkpoint <file>", "a signed checkpoint, whose head today's ledger must contain")
+    .option("--key <fingerprint>", "the key that must have signed the checkpoint")
+    .examples("dormouse verify", "dormouse verify --checkpoint ~/safe/march.json")
+    .action(async (options: VerifyFlags, command: Command) => {
+      const { runVerify } = await import("./commands/verify.ts");
+      report(await runVerify(invocationOf(command), options));
+    });
+  program
+    .command("checkpoint")
+    .description("sign how far the ledger is, so that verify notices a history that was cut or rewritten")
+    .argument("<file>", "a new file, to be kept apart from the brain")
+    .option("--key <file>", "the private key, made when it is not there (default: the brain's name and .key)")
+    .examples("dormouse checkpoint ~/safe/march.json")
+    .action(async (file: string, options: { key?: string }, command: Command) => {
+      const { runCheckpoint } = await import("./commands/checkpoint.ts");
+      report(await runCheckpoint(invocationOf(command), file, options));
+    });
+}
+
 function addModelCommands(program: DormouseCommand, report: Report): void {
   const model = program
     .command("model")
@@ -567,7 +594,7 @@ function addCareCommands(program: DormouseCommand, report: Report): void {
     });
   program
     .command("doctor")
-    .description("check the brain; exits 1 when a check fails")
+    .description("check the brain's invariants and the indexes made of it; exits 1 when a check fails")
     .option("--rebuild", "make full text and vectors again first")
     .examples("dormouse doctor", "dormouse doctor --rebuild")
     .action(async (options: object, command: Command) => {

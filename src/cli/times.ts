@@ -108,9 +108,17 @@ export async function readInstant(text: string, now: Millis): Promise<Millis> {
  * The moment up to which something is known: a time itself, the end of a day, a month or "yesterday" on this machine.
  * @throws DormouseError as `readTime`.
  */
-export async function readMoment(text: string, now: Millis): Promise<Millis> {
+async function readMoment(text: string, now: Millis): Promise<Millis> {
   const { time } = await readTime(text, now);
   return toLocalDays(time).to ?? now;
+}
+
+/**
+ * The moment that `--as-of` names, which relative words in other options count from; now without it.
+ * @throws DormouseError as `readTime`.
+ */
+export async function readAsOf(text: string | undefined, now: Millis): Promise<Millis> {
+  return text === undefined ? now : readOption("--as-of", () => readMoment(text, now));
 }
 
 function badRange(): DormouseError {

@@ -5,6 +5,7 @@
  */
 import { type Actor, type Belief, DECAY_REASONS } from "../core/types.ts";
 import { carryTrust } from "../remember/carry-trust.ts";
+import { matchStanding } from "../remember/match-standing.ts";
 import { supersedeNode } from "../remember/supersede.ts";
 import type { JoinedMention, StandingBlock } from "../store/notes.ts";
 import { digestFile, digestFoldersOf, makeCursor } from "./file-place.ts";
@@ -106,6 +107,7 @@ function endBlocks(run: RunContext, sourceId: number, gone: readonly GoneBlock[]
     else supersedeNode(run.store, { oldId: nodeId, newId: replacement, actor: ACTOR, reason: "replaced" });
   }
   // What stands on other legs may have lost the one it was trusted by.
+  matchStanding(run.store, [...byNode.keys()], ACTOR);
   carryTrust(run.store, [...byNode.keys()], ACTOR);
 }
 

@@ -334,17 +334,9 @@ export class AlivenessGraph {
 
   /** Everything reachable through any leg, the roots included, ascending. */
   #closure(roots: readonly number[]): readonly number[] {
-    this.#mark(roots, REACHED);
-    const queue = [...roots];
-    const visit = (child: number) => {
-      const flags = this.#flagsOf(child);
-      if ((flags & REACHED) !== 0) return;
-      this.#flags[child] = flags | REACHED;
-      queue.push(child);
-    };
-    for (let at = 0; at < queue.length; at++) this.#legs.eachChild(queue[at] as number, visit);
-    this.#unmark(queue, REACHED);
-    return Array.from(Int32Array.from(queue).sort());
+    const reached = this.#legs.reachableFrom(roots, this.#flags, REACHED);
+    this.#unmark(reached, REACHED);
+    return isAscending(reached) ? reached : Array.from(Int32Array.from(reached).sort());
   }
 
   #mark(ids: readonly number[], mark: number): void {
@@ -388,4 +380,9 @@ export class AlivenessGraph {
     flags.set(this.#flags);
     this.#flags = flags;
   }
+}
+
+function isAscending(ids: readonly number[]): boolean {
+  for (let at = 1; at < ids.length; at++) if ((ids[at] as number) <= (ids[at - 1] as number)) return false;
+  return true;
 }

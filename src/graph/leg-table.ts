@@ -148,6 +148,34 @@ export class LegTable {
     for (const child of this.#added.get(id) ?? []) visit(child);
   }
 
+  /**
+   * Everything that is reachable downwards from these nodes, they included, each once, in no order.
+   * @param marks by node; those reached bear `bit` afterwards, and none does before
+   */
+  reachableFrom(roots: readonly number[], marks: Uint8Array, bit: number): number[] {
+    const reached: number[] = [];
+    const take = (id: number) => {
+      const mark = marks[id] ?? 0;
+      if ((mark & bit) !== 0) return;
+      marks[id] = mark | bit;
+      reached.push(id);
+    };
+    for (const id of roots) take(id);
+    const hasChanges = this.#changes > 0;
+    const starts = this.#starts;
+    const children = this.#children;
+    for (let at = 0; at < reached.length; at++) {
+      const id = reached[at] as number;
+      if (hasChanges || id + 1 >= starts.length) {
+        this.eachChild(id, take);
+        continue;
+      }
+      const end = starts[id + 1] as number;
+      for (let place = starts[id] as number; place < end; place++) take(children[place] as number);
+    }
+    return reached;
+  }
+
   /** Writes the legs of a thought without telling its parents: only before `index`. */
   put(id: number, legs: readonly Leg[]): void {
     const [first] = legs;

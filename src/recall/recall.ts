@@ -8,6 +8,7 @@ import type { ProgressListener } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
 import type { RecallPlan } from "../graph/recall-plan.ts";
 import { carryTrust } from "../remember/carry-trust.ts";
+import { PERSON } from "../remember/remember.ts";
 import { settleRecalls } from "../remember/settle.ts";
 import type { RecallEffect } from "../store/recall-effects.ts";
 import type { Store } from "../store/store.ts";
@@ -239,7 +240,9 @@ function resolveTarget(store: Store, { ids = [], sources }: RecallTarget): numbe
         hint: "`dormouse source list` prints names; `*` stands for anything.",
       });
     }
-    for (const { nodeId } of matching) found.add(nodeId);
+    // A person's own word rests on nobody; a pattern that fits its name does not mean it.
+    const person = store.sources.find(PERSON.type, PERSON.key);
+    for (const { nodeId } of matching) if (nodeId !== person) found.add(nodeId);
   }
   if (found.size === 0) {
     throw new DormouseError("usage", "nothing is named to be recalled", {

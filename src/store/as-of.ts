@@ -48,7 +48,7 @@ const LASTING: readonly { readonly table: string; readonly columns: string; read
 
 /**
  * The newest event that was recorded at `at` or before it; 0 before the first. Of own ledgers, whose events ascend in
- * time unless a clock was set back.
+ * time; where a clock was set back, one of those that fit and are followed by a later one.
  */
 export function seqAsOf(connection: Connection, at: number): number {
   const range = connection
@@ -62,6 +62,8 @@ export function seqAsOf(connection: Connection, at: number): number {
   );
   let low = (range?.first ?? 1) - 1;
   let high = range?.last ?? 0;
+  // Now is now, whatever the clock said before.
+  if ((timeOf.get(high) ?? 0) <= at) return high;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     if ((timeOf.get(middle) ?? 0) <= at) low = middle;

@@ -1,5 +1,6 @@
 /** Counts of what a brain holds, for `stats` and metrics. Readable rows only; numbers and label words. */
 import { statSync } from "node:fs";
+import { formatHead } from "./ledger.ts";
 import type { Store } from "./store.ts";
 import { readable, unrecalled, visible } from "./visibility.ts";
 
@@ -31,6 +32,7 @@ export interface Census {
     /** The model that shall take its place, and how many vectors of it are made. */
     readonly building: { readonly model: string; readonly done: number; readonly total: number } | null;
   };
+  /** head: its fingerprint, for `verify --head`. */
   readonly ledger: { readonly events: number; readonly head: string };
   readonly fileBytes: number;
 }
@@ -83,7 +85,7 @@ export function takeCensus(store: Store): Census {
         count: active === null ? 0 : store.vectors.count(),
         building: building === null ? null : { model: building.name, ...store.models.buildProgress() },
       },
-      ledger: { events: head.seq, head: head.chain.toString("hex") },
+      ledger: { events: head.seq, head: formatHead(head) },
       fileBytes: statSync(store.connection.path).size,
     };
   });

@@ -10,7 +10,7 @@ import type { KeyedDigest } from "./digest.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** The position is the stored type number. */
-const LABEL_TYPES = [
+export const LABEL_TYPES = [
   "kind",
   "domain",
   "tag",

@@ -8,7 +8,10 @@ import { ACTORS, type Actor, BELIEFS, DECAY_REASONS, PERMANENCES, TRUST_LEVELS }
 import type { Connection } from "./connection.ts";
 import { type CanonicalValue, canonicalJson, sha256 } from "./digest.ts";
 
-const EVENT_VERSION = 1;
+/** Version of the payloads and leaves that are written. */
+export const EVENT_VERSION = 1;
+/** Events read at a time. */
+const WALK_BATCH = 500;
 
 /** Audited columns of `node`; the position is the axis number in `transition`, counted from 1. */
 export const AXES = [
@@ -75,6 +78,7 @@ export const EVENT_KINDS = [
   "unrecalled",
   "recall.released",
   "recall.rejoined",
+  "standing.changed",
   "tombstone.added",
   "tombstone.lifted",
 ] as const;
@@ -122,6 +126,35 @@ export interface EventView {
   readonly chain: string;
 }
 
+/** A chain of events in this file. */
+export interface LedgerRow {
+  readonly id: number;
+  readonly publicId: Buffer;
+  readonly firstSeq: number;
+  /** Chain value before the first event. */
+  readonly genesis: Buffer;
+  /** The ledger that it goes on from; null for a first one. */
+  readonly continuesId: number | null;
+  readonly writing: boolean;
+  /** False for one of another brain, kept for verification. */
+  readonly own: boolean;
+}
+
+/** An event as it lies in the file, and whether the chain bears it out. */
+export interface ChainedEvent extends EventRow {
+  readonly commitment: Buffer | null;
+  readonly version: number;
+  /** altered: it, or its place, is not what was chained. gap: the events before it are missing, so nobody can say. */
+  readonly fit: "fits" | "altered" | "gap";
+  /** The number that the event before it calls for; its own unless events are missing. */
+  readonly due: number;
+}
+
+/** An event with its chain value, `e_N:` and 64 hex digits, as people and checkpoints keep it. */
+export function formatHead({ seq, chain }: { readonly seq: number; readonly chain: Uint8Array }): string {
+  return `${formatEventId(seq)}:${Buffer.from(chain).toString("hex")}`;
+}
+
 type MirrorListener = (nodeId: number) => void;
 
 export class Ledger {
@@ -129,7 +162,7 @@ export class Ledger {
   readonly #now: () => number;
   #ledger: { id: number; publicId: Buffer; firstSeq: number } | undefined;
   /** The newest event as this transaction knows it; nobody else can add one while it runs. */
-  #tail: { seq: number; chain: Buffer } | undefined;
+  #tail: { seq: number; chain: Buffer; at: number } | undefined;
   #onMirrored: MirrorListener = () => {};
 
   constructor(connection: Connection, now: () => number) {
@@ -190,8 +223,13 @@ export class Ledger {
       )
       .run(ledger.id, seq, EVENT_VERSION, input.kind, actor, at, Buffer.from(payload, "utf8"), commitment, chain);
     this.#applyShifts(seq, shifts);
-    this.#tail = { seq, chain };
+    this.#tail = { seq, chain, at };
     return seq;
+  }
+
+  /** When the event happened that this transaction recorded last: rows that it makes bear the same time. */
+  lastTime(): number {
+    return this.#tail?.at ?? this.#now();
   }
 
   /** Newest first; `since` is exclusive; `nodeId` keeps the events that touched the node, found through indexes. */
@@ -233,21 +271,66 @@ export class Ledger {
    * @returns the first sequence number that does not fit, or null
    */
   firstBreak(): number | null {
-    const ledger = this.#current();
-    let chain = this.#genesis();
-    let expected = ledger.firstSeq;
-    const rows = this.#connection
-      .sql<EventRow & { version: number; commitment: Buffer | null }>(
-        "SELECT seq, version, kind, actor, at, payload, commitment, chain FROM event WHERE ledger_id = ? ORDER BY seq",
-      )
-      .iterate(ledger.id);
-    for (const row of rows) {
-      const leaf = leafOf({ ...row, ledger: ledger.publicId, payload: row.payload.toString("utf8") });
-      chain = sha256(chain, leaf);
-      if (row.seq !== expected || !chain.equals(row.chain)) return expected;
-      expected += 1;
-    }
+    const { id } = this.#current();
+    const ledger = this.ledgers().find((row) => row.id === id);
+    if (ledger === undefined) return null;
+    for (const event of this.walk(ledger)) if (event.fit !== "fits") return event.due;
     return null;
+  }
+
+  /** The chains in this file, own ones first, each before those that go on from it. */
+  ledgers(): LedgerRow[] {
+    return this.#connection
+      .sql<Omit<LedgerRow, "own" | "writing"> & { own: number; writing: number | null }>(
+        `SELECT id, public_id AS publicId, first_seq AS firstSeq, genesis, continues_id AS continuesId, writing, own
+         FROM ledger ORDER BY own DESC, first_seq, id`,
+      )
+      .all()
+      .map((row) => ({ ...row, own: row.own === 1, writing: row.writing === 1 }));
+  }
+
+  /**
+   * Recomputes the chain of a ledger event by event, each from what the file says of the one before it, so that one
+   * that was tampered with is named alone. Reads in batches, whatever the length.
+   * @param after begins with the next event, from the stored chain value of this one; default the beginning
+   */
+  *walk(ledger: LedgerRow, after: number = ledger.firstSeq - 1): Generator<ChainedEvent> {
+    const batch = this.#connection.sql<Omit<ChainedEvent, "fit" | "due">>(
+      `SELECT seq, version, kind, actor, at, payload, commitment, chain FROM event
+       WHERE ledger_id = ? AND seq > ? ORDER BY seq LIMIT ${WALK_BATCH}`,
+    );
+    let last = after;
+    let before = after < ledger.firstSeq ? ledger.genesis : this.#storedChain(ledger.id, after);
+    for (let rows = batch.all(ledger.id, last); rows.length > 0; rows = batch.all(ledger.id, last)) {
+      for (const row of rows) {
+        const leaf = leafOf({ ...row, ledger: ledger.publicId, payload: row.payload.toString("utf8") });
+        const isChained = before !== null && sha256(before, leaf).equals(row.chain);
+        const due = last + 1;
+        yield { ...row, due, fit: row.seq !== due ? "gap" : isChained ? "fits" : "altered" };
+        last = row.seq;
+        before = row.chain;
+      }
+    }
+  }
+
+  #storedChain(ledgerId: number, seq: number): Buffer | null {
+    return (
+      this.#connection.values<Buffer>("SELECT chain FROM event WHERE ledger_id = ? AND seq = ?").get(ledgerId, seq) ??
+      null
+    );
+  }
+
+  /**
+   * A change as its event tells it: id of the node, axis, value before and after, in public ids and names.
+   * @throws RangeError when a row that it names does not exist
+   */
+  describeTransition(nodeId: number, axisNumber: number, was: number | null, to: number | null): CanonicalValue {
+    const axis = AXES[axisNumber - 1];
+    const node = this.#connection
+      .sql<{ publicId: Buffer; role: number }>("SELECT public_id AS publicId, role FROM node WHERE id = ?")
+      .get(nodeId);
+    if (axis === undefined || node === undefined) throw new RangeError("a transition names a row that does not exist");
+    return this.#describeShift({ ...node, nodeId, axis, was, to });
   }
 
   /** The changes that change something, with the value before. */

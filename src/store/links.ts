@@ -71,13 +71,15 @@ export class Links {
   /** Ends links under one event. */
   end(links: readonly LinkRow[], actor: Actor): void {
     if (links.length === 0) return;
+    // In the order of their rows, so that the digest can be made again from them.
+    const ending = [...links].sort((a, b) => a.id - b.id);
     const seq = this.#ledger.record({
       kind: "link.ended",
       actor,
-      payload: { count: links.length, rows: this.#rowsDigest(links) },
+      payload: { count: ending.length, rows: this.#rowsDigest(ending) },
     });
     const update = this.#connection.sql("UPDATE link SET ended_seq = ? WHERE id = ? AND ended_seq IS NULL");
-    for (const { id } of links) update.run(seq, id);
+    for (const { id } of ending) update.run(seq, id);
   }
 
   /** Standing links from or to a node, strongest first, at most `limit` each way. */

@@ -171,6 +171,7 @@ export class RecallEffects {
       for (const id of removed) fallen.set(id, eventSeq);
       for (const id of restored) fallen.delete(id);
       if (pinned.length > 0) inForce.push({ eventSeq, pinned });
+      else for (const [id, under] of attribute(removed, inForce)) fallen.set(id, under);
       const undone = known.find(({ undoneSeq }) => undoneSeq === eventSeq);
       if (undone === undefined) continue;
       inForce.splice(
@@ -218,7 +219,7 @@ export class RecallEffects {
     return this.#connection.values<number>("SELECT id FROM node WHERE recalled_by = ? ORDER BY id").all(eventSeq);
   }
 
-  /** Says of nodes whose recall was undone, and which others keep down, under which they lie now. */
+  /** Says under which recall in force nodes lie that another kept down until now, or none of their legs holds any more. */
   attributeAnew(nodeIds: readonly number[]): void {
     const update = this.#connection.sql("UPDATE node SET recalled_by = ? WHERE id = ?");
     for (const [id, eventSeq] of attribute(nodeIds, this.inForce())) update.run(eventSeq, id);
@@ -253,6 +254,18 @@ export class RecallEffects {
          WHERE ${unhidden("n")} AND ${unhidden("s")} AND s.scope_id = n.scope_id ORDER BY n.id`,
       )
       .all(JSON.stringify(copyIds));
+  }
+
+  /** Whether anything was ever recalled. */
+  hasAny(): boolean {
+    return this.#connection.values<number>("SELECT 1 FROM recall_effect LIMIT 1").get() !== undefined;
+  }
+
+  hasFallen(nodeId: number): boolean {
+    return (
+      this.#connection.values<number>(`SELECT 1 FROM node n WHERE n.id = ? AND NOT ${unrecalled("n")}`).get(nodeId) ===
+      1
+    );
   }
 
   /** Of the nodes, those that were erased. */

@@ -96,7 +96,7 @@ export class Sources {
         `INSERT INTO node (public_id, role, kind_id, scope_id, basis, trust, recorded_at, added_seq)
          VALUES (?, 0, ?, ?, 0, ?, ?, ?)`,
       )
-      .run(publicId, kindId, scopeId, TRUST_LEVELS.indexOf(input.trust), this.#now(), seq);
+      .run(publicId, kindId, scopeId, TRUST_LEVELS.indexOf(input.trust), this.#ledger.lastTime(), seq);
     const nodeId = Number(lastInsertRowid);
     this.#connection
       .sql("INSERT INTO source (node_id, type, key_digest, name_id, reference_content_id) VALUES (?, ?, ?, ?, ?)")

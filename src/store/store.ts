@@ -203,6 +203,13 @@ export class Store {
     }
   }
 
+  /** Ten bytes: which brain this is, the same in every copy of it. */
+  publicId(): Buffer {
+    const id = this.connection.values<Buffer>("SELECT public_id FROM brain WHERE id = 1").get();
+    if (id === undefined) throw new RangeError("the file has no brain");
+    return id;
+  }
+
   /** Brings what the vector indexes say of a node's state in line with it. */
   mirrorState(nodeId: number): void {
     if (this.models.active() !== null) this.vectors.refresh(nodeId);

@@ -267,7 +267,7 @@ export class Thoughts {
         thought.confidence,
         thought.salience,
         thought.trust,
-        now(),
+        ledger.lastTime(),
         thought.referent.from,
         thought.referent.to,
         thought.referent.kind,
@@ -345,14 +345,16 @@ export class Thoughts {
    * @throws DormouseError `not_found`: absent and unreadable answer alike.
    */
   resolve(publicId: string): number {
+    const bytes = parseNodeId(publicId);
     const row = this.#parts.connection
       .sql<{ id: number; role: number }>(`SELECT id, role FROM node n WHERE public_id = ? AND ${readable("n")}`)
-      .get(parseNodeId(publicId));
+      .get(bytes);
     if (row === undefined || (row.role === 0) !== publicId.trim().toLowerCase().startsWith("s_")) {
       throw new DormouseError("not_found", `there is no node ${publicId}`, {
         hint: "`dormouse search` and `dormouse list` print ids.",
       });
     }
+    this.#keepPublicId(row.id, formatId(row.role === 0 ? "source" : "thought", bytes));
     return row.id;
   }
 
@@ -372,9 +374,13 @@ export class Thoughts {
     const cached = this.#publicIds.get(nodeId);
     if (cached !== undefined) return cached;
     const { publicId } = this.state(nodeId);
+    this.#keepPublicId(nodeId, publicId);
+    return publicId;
+  }
+
+  #keepPublicId(nodeId: number, publicId: string): void {
     if (this.#publicIds.size >= PUBLIC_ID_CACHE) this.#publicIds.clear();
     this.#publicIds.set(nodeId, publicId);
-    return publicId;
   }
 
   /** What search and context show, in the order of the ids. */

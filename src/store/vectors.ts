@@ -204,8 +204,10 @@ export class Vectors {
       .map(({ id }) => id);
   }
 
+  /** Vectors there are; as of a past moment, those of what was known then. */
   count(): number {
-    return this.#connection.sql<{ n: number }>(`SELECT count(*) AS n FROM ${this.#table()}_rowids`).get()?.n ?? 0;
+    const known = this.#connection.asOfSeq === null ? "" : "WHERE EXISTS (SELECT 1 FROM node n WHERE n.id = r.rowid)";
+    return this.#connection.values<number>(`SELECT count(*) FROM ${this.#table()}_rowids r ${known}`).get() ?? 0;
   }
 
   /** Scope, kind, domain and hidden, in the form in which sqlite-vec takes them. */

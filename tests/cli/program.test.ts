@@ -24,7 +24,12 @@ describe("the grammar", () => {
 
   it("has one module a command", () => {
     const modules = readdirSync(packagePath("src/cli/commands")).map((file) => file.replace(/\.ts$/, ""));
-    expect(program.commands.map((command) => command.name()).sort()).toEqual(modules.sort());
+    const commands = program.commands.map((command) => command.name());
+    // A subcommand that is long enough for a module of its own is named after both.
+    const subcommands = program.commands.flatMap((command) =>
+      command.commands.map((sub) => `${command.name()}-${sub.name()}`),
+    );
+    expect(modules.filter((name) => !subcommands.includes(name)).sort()).toEqual(commands.sort());
   });
 
   it("names every state that list knows", () => {

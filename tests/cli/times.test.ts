@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   describeDue,
   describeReferent,
+  readAsOf,
   readDue,
   readInstant,
   readOption,
@@ -145,6 +146,28 @@ describe("readDue and readInstant", () => {
 
   it("look forward for something due", async () => {
     expect((await readDue("Monday", NOW)).due).toBe(day(2024, 5, 21) - 1);
+  });
+});
+
+describe("readAsOf", () => {
+  it.each([
+    ["2024-05-01T10:30:00Z", Date.parse("2024-05-01T10:30:00Z")],
+    ["2024-05-01", day(2024, 5, 2) - 1],
+    ["2024-04", day(2024, 5, 1) - 1],
+    ["2023", day(2024, 1, 1) - 1],
+    ["yesterday", day(2024, 5, 15) - 1],
+    ["last week", day(2024, 5, 13) - 1],
+    ["yesterday at 5pm", new Date(2024, 4, 14, 17).getTime()],
+  ])("takes %s at its last moment on this machine", async (text, expected) => {
+    expect(await readAsOf(text, NOW)).toBe(expected);
+  });
+
+  it("is now when nothing is asked, and names the option when it cannot be read", async () => {
+    expect(await readAsOf(undefined, NOW)).toBe(NOW);
+    await expect(readAsOf("soonish", NOW)).rejects.toMatchObject({
+      code: "bad_time",
+      message: "--as-of: the time cannot be read",
+    });
   });
 });
 

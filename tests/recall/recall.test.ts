@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { LegInput, RememberInput, SourceInput } from "../../src/core/types.ts";
 import { commitRecall, previewRecall, type RecallRule, recall, unrecall } from "../../src/recall/recall.ts";
+import { matchStanding } from "../../src/remember/match-standing.ts";
 import { rememberAll } from "../../src/remember/remember.ts";
 import { settleRecalls } from "../../src/remember/settle.ts";
 import { buildContext } from "../../src/retrieve/context.ts";
@@ -310,6 +311,28 @@ describe("a thought that was recalled", () => {
     }
     expect(standing(m1, m2)).toEqual([false, false]);
   });
+});
+
+it("a thought whose last whole leg ends falls under the recall that broke the others, and rises with its undoing", async () => {
+  const { store } = brain;
+  const value = await remember("the well is dry in august", [source("A")], [source("B")]);
+  const child = await remember("carry water in august", [value]);
+  const { event } = recall(store, { ids: [sourceId("A")] }, {}, "person");
+  expect(standing(value, child)).toEqual([true, true]);
+  const nodeId = store.thoughts.resolve(value);
+  const b = store.legs.find(nodeId, { axiom: false, parentIds: [store.sources.find("named", "B") ?? 0] }) ?? 0;
+  await expectAudited(store, () =>
+    store.write(() => {
+      store.legs.end(nodeId, [b], "extractor", "source_gone");
+      matchStanding(store, [nodeId], "extractor");
+    }),
+  );
+  expect(standing(value, child)).toEqual([false, false]);
+  expect(store.thoughts.state(nodeId).recalledBy).toBe(Number(event?.slice(2)));
+  expectSound();
+  unrecall(store, event ?? "", "person");
+  expect(standing(value, child)).toEqual([true, true]);
+  expectSound();
 });
 
 describe("copies", () => {

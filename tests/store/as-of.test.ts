@@ -95,7 +95,7 @@ async function happen(brain: TestStore, random: (below: number) => number): Prom
 async function readAll(store: Store, at: number) {
   const embedder = createHashEmbedder();
   const all = list(store, { limit: 1_000, state: "all" });
-  const { fileBytes: _bytes, vectors: _vectors, ...census } = takeCensus(store);
+  const { fileBytes: _bytes, ...census } = takeCensus(store);
   const find = async (query: string, filters: object = {}) => {
     const { results, scanned } = await search(store, embedder, query, { k: 500, now: at, ...filters });
     return [
@@ -117,6 +117,7 @@ async function readAll(store: Store, at: number) {
     found: await find("kettle in the garden"),
     foundByTag: await find("river boat", { tags: ["garden"] }),
     foundByTime: await find("lamp", { when }),
+    foundByWordsOfTime: await find("the mirror in March 1971"),
     foundByKind: await find("candle", { kinds: ["decision"] }),
     context: (await buildContext(store, embedder, ["winter letter"], { budget: 50_000, now: at })).items
       .map(({ id }) => id)
@@ -162,6 +163,19 @@ describe("a brain as of a moment", () => {
       return thoughts;
     };
     expect([countAt(born - 1), countAt(born + 9), countAt(born + 10), countAt(born + 1e9)]).toEqual([0, 0, 1, 1]);
+    brain.close();
+  });
+
+  it("is the present brain from the newest event on, even after one of a clock that ran ahead", async () => {
+    const brain = createTestStore({ path: join(folder, "clock.db") });
+    brain.clock.advance(365 * MS_PER_DAY);
+    await brain.remember("said a year too late");
+    brain.clock.advance(-365 * MS_PER_DAY);
+    await brain.remember("said at the right time", "and another");
+    brain.clock.advance(MS_PER_DAY);
+    const past = Store.openAsOf(brain.path, brain.clock.now());
+    expect(takeCensus(past)).toEqual(takeCensus(brain.store));
+    past.close();
     brain.close();
   });
 

@@ -5,6 +5,7 @@
 import { expect } from "vitest";
 import { AXES } from "../../src/store/ledger.ts";
 import type { Store } from "../../src/store/store.ts";
+import { verifyHistory } from "../../src/store/verify.ts";
 
 /** Canonical tables with the columns that name the events of a row. */
 const CANONICAL: Readonly<Record<string, readonly string[]>> = {
@@ -86,7 +87,7 @@ export async function expectAudited(store: Store, useCase: () => unknown): Promi
     }
   }
   expect(unexplained).toEqual([]);
-  expect(store.ledger.firstBreak()).toBeNull();
+  expect(verifyHistory(store).problems).toEqual([]);
   return { events: store.ledger.head().seq - head, changedRows };
 }
 

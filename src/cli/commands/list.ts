@@ -23,7 +23,7 @@ export async function runList(invocation: Invocation, flags: ListFlags): Promise
     ...(flags.kind === undefined ? {} : { kinds: flags.kind }),
     ...(flags.domain === undefined ? {} : { domains: flags.domain }),
     ...(flags.tag === undefined ? {} : { tags: flags.tag }),
-    ...(flags.when === undefined ? {} : { when: await readWhen(flags.when) }),
+    ...(flags.when === undefined ? {} : { when: await readWhen(flags.when, flags.asOf) }),
   };
   const thoughts = await withReader(invocation, flags.asOf, (brain) => brain.list(filter));
   invocation.output.print(thoughts, (found, style) =>
@@ -33,9 +33,10 @@ export async function runList(invocation: Invocation, flags: ListFlags): Promise
 }
 
 /** What happened then; a bare date is that day on this machine. */
-async function readWhen(text: string): Promise<Interval> {
-  const { readOption, readRange } = await import("../times.ts");
-  const { range } = await readOption("--when", () => readRange(text, Date.now(), "local"));
+async function readWhen(text: string, asOf: string | undefined): Promise<Interval> {
+  const { readAsOf, readOption, readRange } = await import("../times.ts");
+  const at = await readAsOf(asOf, Date.now());
+  const { range } = await readOption("--when", () => readRange(text, at, "local"));
   return { from: range.from, to: range.to };
 }
 

@@ -41,8 +41,8 @@ async function readOptions(flags: SearchFlags): Promise<SearchOptions> {
 
 /** A bare date filters by the day on this machine: at any offset, it would let in half of the days beside it. */
 async function readTimes({ now, when, asOf }: SearchFlags): Promise<{ now?: number; when?: Interval }> {
-  const { readInstant, readMoment, readOption, readRange } = await import("../times.ts");
-  const past = asOf === undefined ? Date.now() : await readOption("--as-of", () => readMoment(asOf, Date.now()));
+  const { readAsOf, readInstant, readOption, readRange } = await import("../times.ts");
+  const past = await readAsOf(asOf, Date.now());
   const at = now === undefined ? past : await readOption("--now", () => readInstant(now, Date.now()));
   const range = when === undefined ? null : (await readOption("--when", () => readRange(when, at, "local"))).range;
   return {

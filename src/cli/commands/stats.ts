@@ -4,6 +4,9 @@ import { type ExitStatus, type Invocation, withReader } from "../invocation.ts";
 import { printable, type Style } from "../output.ts";
 import { countOf } from "../render.ts";
 
+/** Digits of the head's fingerprint that are printed. */
+const HEAD_DIGITS = 16;
+
 export async function runStats(invocation: Invocation, flags: { readonly asOf?: string }): Promise<ExitStatus> {
   const census = await withReader(invocation, flags.asOf, (brain) => brain.stats());
   invocation.output.print(census, renderCensus);
@@ -27,13 +30,18 @@ function renderCensus(census: Census, style: Style): string {
     ["links", String(census.links)],
     ["met", `${census.occurrences} occurrences`],
     ["vectors", describeVectors(vectors)],
-    ["ledger", `${ledger.events} events, head ${ledger.head.slice(0, 16)}`],
+    ["ledger", `${ledger.events} events, head ${shortHead(ledger.head)}`],
     ["file", `${(census.fileBytes / 1_048_576).toFixed(1)} MiB`],
   ];
   return facts
     .filter(([, value]) => value !== "")
     .map(([name, value]) => `${style.dim(name.padEnd(9))} ${value}`)
     .join("\n");
+}
+
+/** Event and the digits that `verify --head` needs. */
+function shortHead(head: string): string {
+  return head.slice(0, head.indexOf(":") + 1 + HEAD_DIGITS);
 }
 
 function describeVectors({ model, count, dimensions, building }: Census["vectors"]): string {
