@@ -46,7 +46,6 @@ export class Sources {
   readonly #labels: Labels;
   readonly #ledger: Ledger;
   readonly #digest: KeyedDigest;
-  readonly #now: () => number;
 
   constructor(parts: {
     connection: Connection;
@@ -54,14 +53,12 @@ export class Sources {
     labels: Labels;
     ledger: Ledger;
     digest: KeyedDigest;
-    now: () => number;
   }) {
     this.#connection = parts.connection;
     this.#contents = parts.contents;
     this.#labels = parts.labels;
     this.#ledger = parts.ledger;
     this.#digest = parts.digest;
-    this.#now = parts.now;
   }
 
   find(type: SourceType, key: string): number | null {

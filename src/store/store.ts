@@ -72,13 +72,13 @@ export class Store {
     this.legs = new Legs(connection, this.ledger);
     this.occurrences = new Occurrences(connection);
     this.fullText = new FullText(connection);
-    this.sources = new Sources({ ...this, now });
+    this.sources = new Sources(this);
     this.links = new Links(connection, this.ledger, this.contents);
     this.beliefs = new Beliefs(connection);
     this.recalls = new RecallEffects(connection);
     this.aliveness = new Aliveness(connection, this.ledger, this.recalls);
     this.reasons = new Reasons(connection, this.contents);
-    this.thoughts = new Thoughts({ ...this, now });
+    this.thoughts = new Thoughts(this);
     this.tombstones = new Tombstones(connection, this.ledger, this.labels);
     this.models = new EmbeddingModels(connection, now);
     const pending = () => this.recalls.pending;

@@ -204,7 +204,6 @@ export interface ThoughtsParts {
   readonly links: Links;
   readonly reasons: Reasons;
   readonly fullText: FullText;
-  readonly now: () => number;
 }
 
 export class Thoughts {
@@ -217,7 +216,7 @@ export class Thoughts {
 
   /** Writes a new thought, its legs, occurrence, labels and full text, under one event. @returns its node id */
   create(thought: NewThought, actor: Actor): number {
-    const { connection, contents, labels, ledger, legs, occurrences, fullText, now } = this.#parts;
+    const { connection, contents, labels, ledger, legs, occurrences, fullText } = this.#parts;
     const publicId = randomId();
     const stored = contents.add(thought.content);
     const seq = ledger.record({
