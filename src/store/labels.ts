@@ -118,7 +118,8 @@ export class Labels {
   }
 }
 
-function foldLabel(type: LabelType, text: string): string {
+/** The spelling on which a label's digest is computed. */
+export function foldLabel(type: LabelType, text: string): string {
   const trimmed = text.normalize("NFC").trim();
   return CASE_FOLDED.has(type) ? trimmed.toLowerCase() : trimmed;
 }

@@ -85,6 +85,7 @@ export class Sources {
         type: input.type,
         name: this.#labels.publicId(nameId),
         trust: input.trust,
+        scope: this.#scopeLabel(scopeId),
       },
       ...(reference === null ? {} : { commitment: reference.commitment }),
     });
@@ -105,6 +106,12 @@ export class Sources {
         reference?.id ?? null,
       );
     return nodeId;
+  }
+
+  #scopeLabel(scopeId: number): string {
+    const labelId = this.#connection.values<number>("SELECT label_id FROM scope WHERE id = ?").get(scopeId);
+    if (labelId === undefined) throw new RangeError("no such scope");
+    return this.#labels.publicId(labelId);
   }
 
   /**

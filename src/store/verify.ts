@@ -12,6 +12,7 @@ import { checkIntegrity } from "./integrity.ts";
 import { type ChainedEvent, EVENT_VERSION, formatHead, type LedgerRow } from "./ledger.ts";
 import type { Store } from "./store.ts";
 import { findAlivenessFaults } from "./verify-aliveness.ts";
+import { findColumnFaults } from "./verify-columns.ts";
 import {
   digestFact,
   digestOfLines,
@@ -336,6 +337,8 @@ class Verification {
       this.#tell("unreadable", error.message);
       return;
     }
+    this.#onProgress({ stage: "checking columns", done: 0, total: null });
+    for (const { message, ...at } of findColumnFaults(this.#store, this.#ids)) this.#tell("row_differs", message, at);
     this.#onProgress({ stage: "checking states and indexes", done: 0, total: null });
     for (const { name, violations, sample, rebuildable, meaning } of checkIntegrity(this.#store)) {
       if (violations === 0 || name === "ledger_chain") continue;
