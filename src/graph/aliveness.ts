@@ -28,6 +28,8 @@ const FALLEN = 32;
 const MARKS = REACHED | FALLEN;
 /** Ranks given out begin here, above every id that ranks by itself. */
 const FIRST_RANK = 0x4000_0000;
+/** Legs of a thought, or parents of a leg, from which on it is kept how far a look at them came. */
+const KEPT_FROM = 32;
 /** Rough cost of an entry of a Map in V8. */
 const MAP_ENTRY_BYTES = 40;
 
@@ -119,6 +121,10 @@ export class AlivenessGraph {
     return (this.#flagsOf(id) & PINNED) !== 0;
   }
 
+  /**
+   * A source newer than every thought that is known: none names it yet.
+   * @throws RangeError for an id that is no positive 32-bit integer
+   */
   addSource(id: number): void {
     this.#reach(id);
     const isPinned = this.isPinned(id);
@@ -128,11 +134,12 @@ export class AlivenessGraph {
   /**
    * A new thought, or a known one whose legs are these now.
    * @returns what fell and what stands again because of it, in no order
+   * @throws RangeError for ids that are no positive 32-bit integers
    */
   setLegs(id: number, legs: readonly Leg[]): { readonly removed: number[]; readonly restored: number[] } {
     this.#reach(id);
-    this.#setFlags(id, this.#flagsOf(id) | EXISTS);
     this.#legs.set(id, legs);
+    this.#setFlags(id, this.#flagsOf(id) | EXISTS);
     if (this.isPinned(id)) return { removed: [], restored: [] };
     if (this.isAlive(id)) return { removed: this.#isSupported(id) ? [] : this.#drop([id]), restored: [] };
     return { removed: [], restored: this.#raise([id]) };
@@ -141,11 +148,13 @@ export class AlivenessGraph {
   /** What `recall` would do. Changes nothing. */
   preview(roots: readonly number[], rule: "fair" | "strict"): RecallPlan {
     this.#undo = [];
+    const nextRank = this.#nextRank;
     try {
       return this.recall(roots, rule);
     } finally {
       const undo = this.#undo;
       this.#undo = null;
+      this.#nextRank = nextRank;
       for (const { id, flags, rank } of undo.reverse()) {
         this.#flags[id] = flags;
         if (rank === undefined) this.#ranks.delete(id);
@@ -216,20 +225,22 @@ export class AlivenessGraph {
   /** Suspends what loses its last leg of lower rank, from the children of these on. Each is looked at once a round. */
   #suspendAll(fallen: readonly number[]): number[] {
     const suspended: number[] = [];
-    let ring: number[] = [];
+    // Nothing rises here, so a leg once broken stays so.
+    const firstLegs = new Map<number, number>();
+    let next: number[] = [];
     const enqueue = (child: number) => {
       const flags = this.#flagsOf(child);
       if ((flags & (ALIVE | REACHED)) !== ALIVE) return;
       this.#flags[child] = flags | REACHED;
-      ring.push(child);
+      next.push(child);
     };
     for (const id of fallen) this.#legs.eachChild(id, enqueue);
-    while (ring.length > 0) {
-      const round = ring;
-      ring = [];
+    while (next.length > 0) {
+      const round = next;
+      next = [];
       for (const id of round) {
         this.#flags[id] = this.#flagsOf(id) & ~REACHED;
-        if (!this.isAlive(id) || this.#isSupported(id)) continue;
+        if (!this.isAlive(id) || this.#isSupported(id, firstLegs)) continue;
         this.#setFlags(id, this.#flagsOf(id) & ~ALIVE);
         suspended.push(id);
         this.#legs.eachChild(id, enqueue);
@@ -244,59 +255,89 @@ export class AlivenessGraph {
     return suspended.filter((id) => !this.isAlive(id));
   }
 
-  /** Lets stand whatever of these, and above them, has a leg that stands. @returns what stands now and did not */
+  /**
+   * Lets stand whatever of these, and above them, has a leg that stands. Each is looked at once a round.
+   * @returns what stands now and did not
+   */
   #raise(waiting: readonly number[]): number[] {
     const raised: number[] = [];
-    const queue = [...waiting];
-    for (const id of queue) {
-      if ((this.#flagsOf(id) & (EXISTS | ALIVE | PINNED)) !== EXISTS) continue;
-      const floor = this.#lowestFloor(id);
-      if (floor === null) continue;
-      if (floor < id) this.#setRank(id, undefined);
-      else this.#setRank(id, this.#nextRank++);
-      this.#setFlags(id, this.#flagsOf(id) | ALIVE);
-      raised.push(id);
-      this.#legs.eachChild(id, (child) => {
-        if (!this.isAlive(child)) queue.push(child);
-      });
+    // Nothing falls here, so what stands in a leg goes on standing.
+    const firstPlaces = new Map<number, number>();
+    let next: number[] = [];
+    const enqueue = (id: number) => {
+      const flags = this.#flagsOf(id);
+      if ((flags & (EXISTS | ALIVE | PINNED | REACHED)) !== EXISTS) return;
+      this.#flags[id] = flags | REACHED;
+      next.push(id);
+    };
+    for (const id of waiting) enqueue(id);
+    while (next.length > 0) {
+      const round = next;
+      next = [];
+      for (const id of round) {
+        this.#flags[id] = this.#flagsOf(id) & ~REACHED;
+        const floor = this.#lowestFloor(id, firstPlaces);
+        if (floor === null) continue;
+        this.#setRank(id, floor < id ? undefined : this.#nextRank++);
+        this.#setFlags(id, this.#flagsOf(id) | ALIVE);
+        raised.push(id);
+        this.#legs.eachChild(id, enqueue);
+      }
     }
     return raised;
   }
 
   /** Of the legs that stand the lowest of their highest ranks; null when no leg stands. */
-  #lowestFloor(id: number): number | null {
+  #lowestFloor(id: number, firstPlaces: Map<number, number>): number | null {
     const sole = this.#legs.soleParent(id);
     if (sole > 0) return this.isAlive(sole) ? this.#rankOf(sole) : null;
     let lowest: number | null = null;
     const end = this.#legs.endOfLegs(id);
     for (let leg = this.#legs.firstLeg(id); leg < end; leg = this.#legs.nextLeg(leg)) {
-      const floor = this.#floorOf(leg);
+      const floor = this.#floorOf(leg, firstPlaces);
       if (floor !== null && (lowest === null || floor < lowest)) lowest = floor;
       if (lowest === 0) return 0;
     }
     return lowest;
   }
 
-  /** The highest rank in a leg; null when it is broken. */
-  #floorOf(leg: number): number | null {
+  /**
+   * The highest rank in a leg; null when it is broken.
+   * @param firstPlaces by leg the place to begin at, kept where the leg was found broken
+   */
+  #floorOf(leg: number, firstPlaces?: Map<number, number>): number | null {
+    const size = this.#legs.sizeOf(leg);
+    const first = firstPlaces?.get(leg) ?? 0;
     let highest = 0;
-    for (let place = 0; place < this.#legs.sizeOf(leg); place++) {
+    for (let step = 0; step < size; step++) {
+      const place = first + step < size ? first + step : first + step - size;
       const parent = this.#legs.parentAt(leg, place);
-      if (!this.isAlive(parent)) return null;
+      if (!this.isAlive(parent)) {
+        if (place >= KEPT_FROM) firstPlaces?.set(leg, place);
+        return null;
+      }
       highest = Math.max(highest, this.#rankOf(parent));
     }
     return highest;
   }
 
-  /** Whether a leg stands whose members all rank below the node. */
-  #isSupported(id: number): boolean {
+  /**
+   * Whether a leg stands whose members all rank below the node.
+   * @param firstLegs by node the leg to begin at, kept where those before it do not hold
+   */
+  #isSupported(id: number, firstLegs?: Map<number, number>): boolean {
     const rank = this.#rankOf(id);
     const sole = this.#legs.soleParent(id);
     if (sole > 0) return this.isAlive(sole) && this.#rankOf(sole) < rank;
     const end = this.#legs.endOfLegs(id);
-    for (let leg = this.#legs.firstLeg(id); leg < end; leg = this.#legs.nextLeg(leg)) {
+    let looked = 0;
+    for (let leg = firstLegs?.get(id) ?? this.#legs.firstLeg(id); leg < end; leg = this.#legs.nextLeg(leg)) {
       const floor = this.#floorOf(leg);
-      if (floor !== null && floor < rank) return true;
+      if (floor !== null && floor < rank) {
+        if (looked >= KEPT_FROM) firstLegs?.set(id, leg);
+        return true;
+      }
+      looked++;
     }
     return false;
   }
@@ -373,7 +414,6 @@ export class AlivenessGraph {
   }
 
   #reach(id: number): void {
-    if (id <= this.#legs.highestId && id < this.#flags.length) return;
     this.#legs.reach(id);
     if (id < this.#flags.length) return;
     const flags = new Uint8Array(id + (id >> 3) + 1_024);

@@ -57,11 +57,6 @@ export class LegTable {
     return this.#highestId;
   }
 
-  /** Edges that came or went since the children were last indexed. */
-  get changes(): number {
-    return this.#changes;
-  }
-
   /** Memory held: the arrays exactly, the maps by estimate. */
   get bytes(): number {
     const arrays = [this.#sole, this.#words, this.#starts, this.#children];
@@ -110,20 +105,6 @@ export class LegTable {
   /** A parent of a leg by its place; parents ascend. */
   parentAt(leg: number, place: number): number {
     return this.#word(leg + 1 + place);
-  }
-
-  /** The place of a parent in a leg, or −1; by halving, since a dream may rest on thousands. */
-  placeOf(leg: number, parent: number): number {
-    let low = 0;
-    let high = this.#word(leg) - 1;
-    while (low <= high) {
-      const middle = (low + high) >> 1;
-      const found = this.#word(leg + 1 + middle);
-      if (found === parent) return middle;
-      if (found < parent) low = middle + 1;
-      else high = middle - 1;
-    }
-    return -1;
   }
 
   /** Every parent in every leg of a thought; one that stands in several legs comes once for each. */

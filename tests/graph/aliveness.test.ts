@@ -48,6 +48,19 @@ function aliveIn(graph: AlivenessGraph): Set<number> {
   return new Set(Array.from({ length: graph.highestId }, (_, at) => at + 1).filter((id) => graph.isAlive(id)));
 }
 
+/** Steps of a shortest way from a root to each node, through these nodes only. */
+function depths({ legs }: World, roots: readonly number[], through: ReadonlySet<number>): Map<number, number> {
+  const depthOf = new Map(roots.map((id) => [id, 1]));
+  for (let depth = 1, size = -1; size !== depthOf.size; depth++) {
+    size = depthOf.size;
+    const last = new Set([...depthOf].filter(([id, at]) => at === depth && through.has(id)).map(([id]) => id));
+    for (const [id, own] of legs) {
+      if (!depthOf.has(id) && own.flat().some((parent) => last.has(parent))) depthOf.set(id, depth + 1);
+    }
+  }
+  return depthOf;
+}
+
 const ascending = (ids: Iterable<number>) => [...ids].sort((a, b) => a - b);
 
 const SOURCES = 4;
@@ -75,7 +88,9 @@ const step = fc.oneof(
     id: fc.integer({ min: SOURCES + 1, max: NODES + 3 }),
     legs: fc.array(leg, { minLength: 1, maxLength: 2 }),
   }),
+  fc.record({ source: fc.integer({ min: SOURCES + 1, max: NODES }) }),
   fc.record({ reload: fc.constant(true) }),
+  fc.record({ rebuild: fc.constant(true) }),
 );
 
 describe("the worked examples of the design", () => {
@@ -128,8 +143,7 @@ describe("random brains with circles", () => {
   it("stand as the fixpoint says through recalls, undoing in any order, new legs and reloading", () => {
     fc.assert(
       fc.property(world, fc.array(step, { minLength: 1, maxLength: 12 }), (given, steps) => {
-        const { sources, legs } = given;
-        const now: World = { sources, legs: new Map(legs), pinned: new Set() };
+        const now: World = { sources: new Set(given.sources), legs: new Map(given.legs), pinned: new Set() };
         let graph = build(now);
         expect(aliveIn(graph)).toEqual(standing(now));
         const inForce: (readonly number[])[] = [];
@@ -138,7 +152,7 @@ describe("random brains with circles", () => {
           if ("roots" in one) {
             const preview = graph.preview(one.roots, one.rule);
             expect(aliveIn(graph)).toEqual(before);
-            const known = one.roots.filter((id) => sources.has(id) || now.legs.has(id));
+            const known = one.roots.filter((id) => now.sources.has(id) || now.legs.has(id));
             const pinned = one.rule === "fair" ? new Set(known) : closure(now, known);
             const plan = graph.recall(one.roots, one.rule);
             for (const id of pinned) now.pinned.add(id);
@@ -154,9 +168,15 @@ describe("random brains with circles", () => {
                 own.some((l) => l.some((p) => fell.has(p)) && l.every((p) => fell.has(p) || after.has(p))),
             );
             expect(plan.weakened).toEqual(ascending(lost.map(([id]) => id)));
-            for (const id of plan.removed) {
+            const lengths = depths(now, known, new Set([...plan.pinned, ...plan.removed]));
+            const told = new Set([...plan.pinned, ...plan.removed, ...plan.weakened]);
+            for (let id = 1; id <= NODES + 4; id++) {
               const path = plan.pathTo(id);
-              expect([known.includes(path[0] ?? 0), path.at(-1)]).toEqual([true, id]);
+              if (!told.has(id)) {
+                expect(path).toEqual([]);
+                continue;
+              }
+              expect([known.includes(path[0] ?? 0), path.at(-1), path.length]).toEqual([true, id, lengths.get(id)]);
               for (let at = 1; at < path.length; at++) {
                 expect(now.legs.get(path[at] ?? 0)?.some((l) => l.includes(path[at - 1] ?? 0))).toBe(true);
               }
@@ -168,7 +188,7 @@ describe("random brains with circles", () => {
             for (const id of left) now.pinned.add(id);
             const { restored } = graph.unpin(undone.filter((id) => !left.has(id)));
             expect(ascending(restored)).toEqual(ascending([...standing(now)].filter((id) => !before.has(id))));
-          } else if ("id" in one) {
+          } else if ("id" in one && !now.sources.has(one.id)) {
             const own = one.legs.map((l) => l.filter((id) => id !== one.id)).filter((l) => l.length > 0);
             if (own.length === 0) continue;
             now.legs.set(one.id, own);
@@ -176,7 +196,15 @@ describe("random brains with circles", () => {
             const after = standing(now);
             expect(ascending(removed)).toEqual(ascending([...before].filter((id) => !after.has(id))));
             expect(ascending(restored)).toEqual(ascending([...after].filter((id) => !before.has(id))));
-          } else if ("reload" in one) graph = AlivenessGraph.load(graph.save());
+          } else if ("source" in one) {
+            const id = Math.max(graph.highestId, SOURCES) + 1;
+            graph.addSource(id);
+            now.sources.add(id);
+            const cited: readonly Leg[] = [...(now.legs.get(one.source) ?? []), [id]];
+            now.legs.set(one.source, cited);
+            graph.setLegs(one.source, cited);
+          } else if ("rebuild" in one) graph = build(now);
+          else if ("reload" in one) graph = AlivenessGraph.load(graph.save());
           expect(aliveIn(graph)).toEqual(standing(now));
         }
       }),
@@ -196,6 +224,60 @@ describe("random brains with circles", () => {
         expect(aliveIn(graph)).toEqual(before);
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it("are not changed by a preview, not by a byte", () => {
+    fc.assert(
+      fc.property(world, roots, roots, rule, (given, earlier, from, by) => {
+        const graph = build(given);
+        graph.recall(earlier, "fair");
+        const before = graph.save();
+        const preview = graph.preview(from, by);
+        expect(Buffer.compare(before, graph.save())).toBe(0);
+        expect(graph.recall(from, by).fallen).toEqual(preview.fallen);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("stand as the fixpoint says where values have a hundred legs and dreams a hundred parents", () => {
+    const count = 120;
+    const values = [count + 1, count + 2, count + 3, count + 4];
+    const link = fc.record({ id: fc.integer({ min: 3, max: count }), back: fc.integer({ min: 1, max: 12 }) });
+    fc.assert(
+      fc.property(
+        fc.array(link, { maxLength: 40 }),
+        fc.uniqueArray(fc.integer({ min: 1, max: count }), { minLength: 70, maxLength: 100 }),
+        fc.array(fc.uniqueArray(fc.integer({ min: 1, max: count + 4 }), { minLength: 1, maxLength: 4 }), {
+          minLength: 1,
+          maxLength: 5,
+        }),
+        (links, named, pulled) => {
+          // A stair of thoughts from one source, so that what rests on it falls and rises step by step.
+          const legs = new Map<number, readonly Leg[]>();
+          for (let id = 2; id <= count; id++) legs.set(id, [[id - 1]]);
+          for (const { id, back } of links) legs.set(id, [[id - 1], [Math.max(1, id - back)]]);
+          legs.set(count + 1, [...named.map((id) => [id]), [count + 2]]);
+          legs.set(count + 2, [ascending(named), [count + 1]]);
+          legs.set(count + 3, [...named.map((id) => ascending(new Set([id, count + 1]))), [count + 4]]);
+          legs.set(count + 4, [[count + 3], ascending([...named, count + 2])]);
+          const now: World = { sources: new Set([1]), legs, pinned: new Set() };
+          const graph = build(now);
+          for (const id of values) expect(graph.isAlive(id)).toBe(true);
+          for (const ids of [...pulled, [2]]) {
+            graph.recall(ids, "fair");
+            for (const id of ids) now.pinned.add(id);
+            expect(aliveIn(graph)).toEqual(standing(now));
+          }
+          for (const ids of [...pulled, [2]]) {
+            graph.unpin(ids);
+            for (const id of ids) now.pinned.delete(id);
+            expect(aliveIn(graph)).toEqual(standing(now));
+          }
+        },
+      ),
+      { numRuns: 60 },
     );
   });
 
@@ -244,6 +326,51 @@ describe("at size", () => {
     expect(graph.unpin([count / 2]).restored.sort((a, b) => a - b)).toEqual([count / 2, value]);
   });
 
+  it("takes a hub of a hundred thousand thoughts under both rules, each once", () => {
+    const count = 100_000;
+    const legs = new Map(Array.from({ length: count }, (_, at) => [at + 2, [[1]]] as const));
+    const graph = build({ sources: new Set([1]), legs, pinned: new Set() });
+    const all = Array.from({ length: count + 1 }, (_, at) => at + 1);
+    for (const by of ["fair", "strict"] as const) {
+      const plan = graph.preview([1], by);
+      expect(plan.removed).toEqual(all);
+      expect(plan.pinned).toEqual(by === "fair" ? [1] : all);
+      expect(plan.pathTo(count)).toEqual([1, count]);
+    }
+    expect(graph.isAlive(count)).toBe(true);
+  });
+
+  it("is the graph built anew after more changes than it keeps apart", () => {
+    const [count, from] = [40_000, 3];
+    const thoughts = Array.from({ length: count }, (_, at) => at + from + 1);
+    const legs = new Map<number, readonly Leg[]>(thoughts.map((id) => [id, [[1]]]));
+    const graph = build({ sources: new Set([1, 2, 3]), legs, pinned: new Set() });
+    const small = graph.bytes;
+    // Every record is left behind twice, and every edge to the first source ends.
+    for (const [round, own] of (
+      [
+        [[1], [2]],
+        [[2], [2, 3]],
+        [[3], [1, 2]],
+      ] as const
+    ).entries()) {
+      for (const id of thoughts) {
+        const next: readonly Leg[] = round === 2 && id % 2 === 0 ? [[3]] : own;
+        legs.set(id, next);
+        graph.setLegs(id, next);
+      }
+    }
+    const anew = build({ sources: new Set([1, 2, 3]), legs, pinned: new Set() });
+    const [kept, fresh] = [graph, anew].map((one) => {
+      const plan = one.recall([3], "fair");
+      return { removed: plan.removed, weakened: plan.weakened, strict: one.preview([1], "strict").pinned };
+    });
+    expect(fresh?.removed).toHaveLength(count / 2 + 1);
+    expect(kept).toEqual(fresh);
+    expect(Buffer.compare(graph.save(), AlivenessGraph.load(graph.save()).save())).toBe(0);
+    expect(graph.bytes).toBeLessThan(small * 4);
+  });
+
   it("walks a chain longer than any stack", () => {
     const length = 200_000;
     const legs = new Map(Array.from({ length }, (_, at) => [at + 2, [[at + 1]]] as const));
@@ -253,6 +380,47 @@ describe("at size", () => {
       expect(plan.removed).toHaveLength(length + 1);
       expect(plan.removed.at(-1)).toBe(length + 1);
     }
+  });
+});
+
+describe("at the edges", () => {
+  it("a node nobody knows holds nothing up until it is there, and cannot be pulled back", () => {
+    const graph = build({ sources: new Set([1]), legs: new Map([[2, [[1, 9]]]]), pinned: new Set() });
+    expect([graph.isAlive(1), graph.isAlive(2), graph.has(9)]).toEqual([true, false, false]);
+    const plan = graph.recall([9], "strict");
+    expect([plan.pinned, plan.removed]).toEqual([[], []]);
+    expect(graph.setLegs(9, [[1]])).toEqual({ removed: [], restored: [9, 2] });
+    expect(graph.recall([9], "fair").removed).toEqual([9, 2]);
+  });
+
+  it("an axiom stands by itself and falls only when it is named", () => {
+    const legs = new Map<number, readonly Leg[]>([
+      [2, [[]]],
+      [3, [[1], []]],
+      [4, []],
+    ]);
+    const graph = build({ sources: new Set([1]), legs, pinned: new Set() });
+    expect([2, 3, 4].map((id) => graph.isAlive(id))).toEqual([true, true, false]);
+    expect(graph.preview([1], "fair").weakened).toEqual([3]);
+    expect(graph.recall([2], "fair").removed).toEqual([2]);
+  });
+
+  it("what is pinned from the start stays down until set free", () => {
+    const legs = new Map([[2, [[1]]]]);
+    const graph = build({ sources: new Set([1]), legs, pinned: new Set([1]) });
+    expect([graph.isPinned(1), graph.isAlive(1), graph.isAlive(2)]).toEqual([true, false, false]);
+    expect(graph.setLegs(2, [[1], [1]])).toEqual({ removed: [], restored: [] });
+    expect(graph.recall([1], "fair").removed).toEqual([]);
+    expect(graph.unpin([1]).restored).toEqual([1, 2]);
+  });
+
+  it("ids that are none are refused", () => {
+    const graph = build({ sources: new Set([1]), legs: new Map([[2, [[1]]]]), pinned: new Set() });
+    for (const id of [0, -1, 1.5, 2 ** 31]) {
+      expect(() => graph.addSource(id)).toThrow(RangeError);
+      expect(() => graph.setLegs(2, [[id]])).toThrow(RangeError);
+    }
+    expect(graph.isAlive(2)).toBe(true);
   });
 });
 

@@ -182,7 +182,11 @@ describe("verify", () => {
           .prepare("UPDATE content SET body = ? WHERE id = (SELECT content_id FROM node WHERE id = ?)")
           .run(Buffer.from("the flat has ten rooms"), local(ids.a)),
       );
-      expect(named(verify())).toEqual([{ name: "words_differ", event: expect.stringMatching(/^e_/), node: ids.a }]);
+      expect(named(verify())).toContainEqual({
+        name: "words_differ",
+        event: expect.stringMatching(/^e_/),
+        node: ids.a,
+      });
     });
 
     it("two thoughts whose words were swapped", () => {
