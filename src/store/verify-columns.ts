@@ -38,7 +38,8 @@ const CHECKS: readonly { readonly message: string; readonly sql: string }[] = [
       AND (NOT EXISTS (SELECT 1 FROM occurrence o WHERE o.node_id = n.id AND o.ended_seq IS NULL
           AND o.referent_kind = n.referent_kind AND o.referent_from IS n.referent_from AND o.referent_to IS n.referent_to)
         OR EXISTS (SELECT 1 FROM occurrence o WHERE o.node_id = n.id AND o.ended_seq IS NULL AND o.referent_kind > 0
-          AND coalesce(o.referent_to, o.referent_from) > coalesce(n.referent_to, n.referent_from)))`,
+          AND (n.referent_kind = 0
+            OR coalesce(o.referent_to, o.referent_from) > coalesce(n.referent_to, n.referent_from))))`,
   },
   {
     message: "it is flagged stale by no event",
