@@ -7,8 +7,10 @@ export async function runUnrecall(invocation: Invocation, event: string): Promis
   const result = await withBrain(invocation, (brain) => brain.unrecall(event));
   invocation.output.print(result, ({ recall, restored, stillFallen, event: undoing }) =>
     [
-      `undid ${recall} (${undoing}): ${countOf(restored, "node")} stand again`,
-      ...(stillFallen === 0 ? [] : [`${countOf(stillFallen, "node")} stay down under another recall`]),
+      `undid ${recall} (${undoing}): ${countOf(restored, "node")} ${restored === 1 ? "stands" : "stand"} again`,
+      ...(stillFallen === 0
+        ? []
+        : [`${countOf(stillFallen, "node")} ${stillFallen === 1 ? "stays" : "stay"} down under another recall`]),
     ].join("\n"),
   );
   return 0;
