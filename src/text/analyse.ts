@@ -70,8 +70,11 @@ const TOKEN = new RegExp(
 const NOT_A_WORD = /^(?:[^\p{L}\p{N}]|[0-9#*]\u20E3)/u;
 
 const ESCAPE = "\u001B";
-/** Colours and the like, as terminals are told (ECMA-48, control sequences): "ESC[31mred" is the word red. */
-const TERMINAL_CODE = new RegExp(`${ESCAPE}\\[[0-?]*[ -/]*[@-~]`, "g");
+/**
+ * Colours and the like, as terminals are told (ECMA-48, control sequences): "ESC[31mred" is the word red. Signs between
+ * the bracket and the letter count only after a digit, or "ESC[ red" would lose its r.
+ */
+const TERMINAL_CODE = new RegExp(`${ESCAPE}\\[(?:[<-?]?[0-9][0-9;:]*[ -/]?)?[@-~]`, "g");
 
 const APOSTROPHE = /[\u2018\u2019\u201B\u02BC\u02B9\u02BB]/g;
 const DASH_AS_HYPHEN = /[\u2010\u2011\u2212]/g;

@@ -98,6 +98,13 @@ describe("a query with signs that mean something elsewhere", () => {
     }
   });
 
+  it.each(["\u001b[ ", "\u001b[?;( ", "\u001b[31m", "\u001b[?25l", "\u001b[2 q"])(
+    "keeps its first letter behind %j, a terminal code or the beginning of none",
+    async (before) => {
+      expect(await best(`${before}umbrella`)).toEqual({ content: "Umbrella on Thursday", byWords: true });
+    },
+  );
+
   it("means the same within any signs around it", async () => {
     const sign = fc.constantFrom(
       ..." \t\n\0\u001b\u200b\u200e\u202e\"'`*()[]{}<>^~|&!?,;:=%$€\\/-—…。「」\ud800\udc00\u0301",
