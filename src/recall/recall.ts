@@ -141,7 +141,9 @@ export function commitRecall(
     const rootIds = resolveTarget(store, target);
     const graph = store.aliveness.current();
     if (rootIds.every((id) => graph.isPinned(id))) {
-      return { event: null, rootIds, rule, plan: graph.preview(rootIds, rule) };
+      const plan = graph.preview(rootIds, rule);
+      // The strict rule may reach what the fair one left standing of the same roots.
+      if (plan.pinned.every((id) => graph.isPinned(id))) return { event: null, rootIds, rule, plan };
     }
     const plan = graph.recall(rootIds, rule);
     const seq = store.ledger.record({

@@ -184,6 +184,19 @@ describe("a recall", () => {
     expect(nearest().some(({ nodeId }) => isBad(nodeId))).toBe(false);
   });
 
+  it("by the strict rule takes what the fair one left standing of the same root", async () => {
+    const [m1, m2, m3] = await workedExample();
+    recall(brain.store, { ids: [sourceId("A")] }, { rule: "fair" }, "person");
+    expect(standing(m1, m2, m3)).toEqual([true, true, true]);
+    const { event, counts } = recall(brain.store, { ids: [sourceId("A")] }, { rule: "strict" }, "person");
+    expect(counts).toMatchObject({ thoughts: 2, sources: 0 });
+    expect(standing(m1, m2, m3)).toEqual([false, true, false]);
+    expect(recall(brain.store, { ids: [sourceId("A")] }, { rule: "strict" }, "person").event).toBeNull();
+    unrecall(brain.store, event ?? "", "person");
+    expect(standing(m1, m2, m3)).toEqual([true, true, true]);
+    expectSound();
+  });
+
   it("names what replaced a good thought and goes", async () => {
     const good = await remember("the gate opens at seven", [source("sign")]);
     const [bad] = await brain.remember({
