@@ -4,15 +4,16 @@
  */
 import { DormouseError } from "../core/errors.ts";
 import { formatEventId, parseEventId } from "../core/ids.ts";
+import { checkCount } from "../core/limits.ts";
 import type { ProgressListener } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
 import type { RecallPlan } from "../graph/recall-plan.ts";
 import { carryTrust } from "../remember/carry-trust.ts";
-import { PERSON } from "../remember/remember.ts";
 import { settleRecalls } from "../remember/settle.ts";
 import type { RecallEffect } from "../store/recall-effects.ts";
 import type { Store } from "../store/store.ts";
 import { findAlike } from "./alike.ts";
+import { matchSources } from "./match-sources.ts";
 
 export const RECALL_RULES = ["fair", "strict"] as const;
 /** fair: what has another leg stands. strict: everything reachable through any leg goes. */
@@ -236,15 +237,7 @@ function resolveTarget(store: Store, { ids = [], sources }: RecallTarget): numbe
     });
   }
   if (sources !== undefined) {
-    const matching = store.sources.matching(sources);
-    if (matching.length === 0) {
-      throw new DormouseError("not_found", "no source has such a name", {
-        hint: "`dormouse source list` prints names; `*` stands for anything.",
-      });
-    }
-    // A person's own word rests on nobody; a pattern that fits its name does not mean it.
-    const person = store.sources.find(PERSON.type, PERSON.key);
-    for (const { nodeId } of matching) if (nodeId !== person) found.add(nodeId);
+    for (const nodeId of matchSources(store, sources)) found.add(nodeId);
   }
   if (found.size === 0) {
     throw new DormouseError("usage", "nothing is named to be recalled", {
@@ -289,6 +282,6 @@ function nodeView(store: Store, nodeId: number): RecalledNode {
 }
 
 function checkLimit(limit: number = DEFAULT_LIMIT): number {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
-  throw new DormouseError("usage", `the limit must be a whole number from 1 to ${MAX_LIMIT}`);
+  checkCount("the limit", limit, MAX_LIMIT);
+  return limit;
 }

@@ -2,16 +2,18 @@
  * How far sources are trusted, as a person decides it, and what follows for the thoughts that rest on them. Trust
  * hides nothing: it labels. What must not be used is recalled.
  */
+import { batchesOf } from "../core/batches.ts";
 import { DormouseError } from "../core/errors.ts";
 import { formatEventId } from "../core/ids.ts";
+import { checkCount } from "../core/limits.ts";
 import { type Actor, SOURCE_TYPES, type SourceType, TRUST_LEVELS, type Trust } from "../core/types.ts";
 import { carryTrust } from "../remember/carry-trust.ts";
 import { PERSON } from "../remember/remember.ts";
+import { CHANGES_PER_EVENT } from "../store/ledger.ts";
 import type { SourceFilter } from "../store/sources.ts";
 import type { Store } from "../store/store.ts";
+import { matchSources } from "./match-sources.ts";
 
-/** Changes in one event. */
-const EVENT_BATCH = 500;
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 10_000;
 /** Changed sources that are named; all are counted. */
@@ -54,9 +56,7 @@ export interface TrustChange {
 /** Readable sources, the newest first. @throws DormouseError `usage` */
 export function listSources(store: Store, options: SourceListOptions = {}): SourceListing[] {
   const { names, type, trust, limit = DEFAULT_LIMIT } = options;
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-    throw new DormouseError("usage", `the limit must be a whole number from 1 to ${MAX_LIMIT}`);
-  }
+  checkCount("the limit", limit, MAX_LIMIT);
   checkWord("type", type, SOURCE_TYPES);
   checkWord("trust", trust, TRUST_LEVELS);
   return store.read(() => {
@@ -87,8 +87,7 @@ export function setTrust(store: Store, target: TrustTarget, trust: Trust, actor:
       .filter((source) => source !== null)
       .filter((source) => source.trust !== trust);
     let seq: number | null = null;
-    for (let start = 0; start < changed.length; start += EVENT_BATCH) {
-      const batch = changed.slice(start, start + EVENT_BATCH);
+    for (const batch of batchesOf(changed, CHANGES_PER_EVENT)) {
       seq = store.ledger.record({
         kind: "trust.set",
         actor,
@@ -142,16 +141,10 @@ function resolveSources(store: Store, { ids = [], sources }: TrustTarget): numbe
     }
     return nodeId;
   });
-  const matching = sources === undefined ? [] : store.sources.matching(sources);
-  if (sources !== undefined && matching.length === 0) {
-    throw new DormouseError("not_found", "no source has such a name", {
-      hint: "`dormouse source list` prints names; `*` stands for anything.",
-    });
-  }
-  if (named.length + matching.length === 0) {
+  if (named.length === 0 && sources === undefined) {
     throw new DormouseError("usage", "no source is named", { hint: "Name ids, or sources by --sources PATTERN." });
   }
-  const found = new Set([...named, ...matching.map(({ nodeId }) => nodeId).filter((id) => id !== person)]);
+  const found = new Set([...named, ...(sources === undefined ? [] : matchSources(store, sources))]);
   return [...found].sort((a, b) => a - b);
 }
 

@@ -2,13 +2,13 @@
  * Trust follows legs: a thought's is the best, over its legs that stand, of the worst within the leg. Whatever changes
  * a leg or a source's trust calls this for what is below it. Never looks above, nor at the whole brain.
  */
+import { batchesOf } from "../core/batches.ts";
 import { type Actor, TRUST_LEVELS } from "../core/types.ts";
+import { CHANGES_PER_EVENT } from "../store/ledger.ts";
 import type { Store } from "../store/store.ts";
 import { childrenOf, trustOf, unbrokenLegs, type WeighedLeg } from "../store/trust.ts";
 
 const BEST = TRUST_LEVELS.length - 1;
-/** Changes in one event. */
-const EVENT_BATCH = 500;
 
 /**
  * Works the trust of these thoughts and of everything that rests on them out anew, and writes what changed. Least
@@ -23,13 +23,8 @@ export function carryTrust(store: Store, nodeIds: readonly number[], actor: Acto
   const changes = [...after].flatMap(([nodeId, to]) =>
     before.get(nodeId) === to ? [] : [{ nodeId, axis: "trust" as const, to }],
   );
-  for (let start = 0; start < changes.length; start += EVENT_BATCH) {
-    store.ledger.record({
-      kind: "trust.carried",
-      actor,
-      payload: {},
-      changes: changes.slice(start, start + EVENT_BATCH),
-    });
+  for (const batch of batchesOf(changes, CHANGES_PER_EVENT)) {
+    store.ledger.record({ kind: "trust.carried", actor, payload: {}, changes: batch });
   }
   return changes.length;
 }

@@ -3,9 +3,11 @@
  * the vector indexes learn it, in batches from where the last one stopped, and copies whose survivor fell come out.
  * Whoever writes next may finish what a killed process left.
  */
+import { batchesOf } from "../core/batches.ts";
 import { formatEventId } from "../core/ids.ts";
 import type { ProgressListener } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
+import { CHANGES_PER_EVENT } from "../store/ledger.ts";
 import type { Store } from "../store/store.ts";
 import { carryTrust } from "./carry-trust.ts";
 
@@ -28,7 +30,7 @@ function settleRecall(store: Store, seq: number, actor: Actor, onProgress: Progr
   for (let isDone = false; !isDone; ) {
     isDone = store.write(() => {
       // Another process may have been faster.
-      if (store.recalls.get(seq)?.materialised !== false) return true;
+      if (!store.recalls.isPending(seq)) return true;
       const done = store.operations.cursor(cursor);
       const batch = removed.slice(done, done + BATCH);
       store.recalls.mirrorRemoved(seq, batch);
@@ -50,12 +52,12 @@ function settleRecall(store: Store, seq: number, actor: Actor, onProgress: Progr
 /** Copies whose own legs stand come out from behind survivors that fell. */
 function releaseCopies(store: Store, seq: number, removed: readonly number[], actor: Actor): void {
   const copies = store.recalls.standingCopies(removed);
-  for (let start = 0; start < copies.length; start += BATCH) {
+  for (const batch of batchesOf(copies, CHANGES_PER_EVENT)) {
     store.ledger.record({
       kind: "recall.released",
       actor,
       payload: { recall: formatEventId(seq) },
-      changes: copies.slice(start, start + BATCH).map((nodeId) => ({ nodeId, axis: "merged_into", to: null })),
+      changes: batch.map((nodeId) => ({ nodeId, axis: "merged_into", to: null })),
     });
   }
   if (copies.length > 0) store.recalls.noteReleased(seq, copies);

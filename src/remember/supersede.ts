@@ -2,16 +2,15 @@
  * One thought taking another's place: the checks, the event, the link, and the flags on what rests on the old one.
  * Nothing is removed. The caller owns the transaction.
  */
+import { batchesOf } from "../core/batches.ts";
 import { DormouseError } from "../core/errors.ts";
 import { formatEventId } from "../core/ids.ts";
 import { type Actor, BELIEFS } from "../core/types.ts";
-import type { Change } from "../store/ledger.ts";
+import { CHANGES_PER_EVENT, type Change } from "../store/ledger.ts";
 import type { Store } from "../store/store.ts";
 import type { NodeState } from "../store/thoughts.ts";
 
 const SUPERSEDED = BELIEFS.indexOf("superseded");
-/** Changes in one event. */
-const EVENT_BATCH = 500;
 
 /** Words of a person, stored already. */
 export interface StoredWords {
@@ -131,13 +130,13 @@ export function supersedeNode(
     changes: [
       { nodeId: oldId, axis: "belief", to: SUPERSEDED },
       ...(dispute === null ? [] : [{ nodeId: newId, axis: "belief" as const, to: beliefs.settled(newId, dispute.id) }]),
-      ...flags.slice(0, EVENT_BATCH),
+      ...flags.slice(0, CHANGES_PER_EVENT),
     ],
   });
   if (words !== undefined) store.reasons.add(seq, words.id);
   if (dispute !== null) links.end([dispute], actor);
   links.add([{ type: "supersedes", fromId: newId, toId: oldId, weight: 1000 }], actor);
-  recordStaleness(store, flags.slice(EVENT_BATCH), seq, actor);
+  recordStaleness(store, flags.slice(CHANGES_PER_EVENT), seq, actor);
   return { seq, stale: dependents.length };
 }
 
@@ -158,8 +157,7 @@ export function endSupersession(store: Store, nodeId: number, eventSeq: number, 
 
 /** In events of at most 500 changes; `cause` is the event that superseded what they rest on. */
 function recordStaleness(store: Store, changes: readonly Change[], cause: number, actor: Actor): void {
-  for (let start = 0; start < changes.length; start += EVENT_BATCH) {
-    const batch = changes.slice(start, start + EVENT_BATCH);
+  for (const batch of batchesOf(changes, CHANGES_PER_EVENT)) {
     store.ledger.record({
       kind: "stale.changed",
       actor,

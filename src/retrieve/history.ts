@@ -2,11 +2,11 @@
  * The history of one thought or source as a person reads it: what changed from what to what, when and by whom, where
  * it was met, which legs came and went, what recalls took and gave back, and why, where somebody said why.
  */
-import { DormouseError } from "../core/errors.ts";
 import { formatEventId } from "../core/ids.ts";
-import { type Actor, BELIEFS, DECAY_REASONS, type LinkType, PERMANENCES, TRUST_LEVELS } from "../core/types.ts";
+import { checkCount } from "../core/limits.ts";
+import type { Actor, LinkType } from "../core/types.ts";
 import { type AxisChange, type LegPassing, type RecallPart, readPast, readRecalls } from "../store/histories.ts";
-import type { Axis } from "../store/ledger.ts";
+import { AXIS_WORDS, type Axis } from "../store/ledger.ts";
 import type { Store } from "../store/store.ts";
 
 const DEFAULT_LIMIT = 50;
@@ -59,9 +59,7 @@ export interface HistoryEntry {
 /** The newest events of a node, the latest last. @throws DormouseError `not_found`, `usage` for a bad limit */
 export function history(store: Store, id: string, options: HistoryOptions = {}): HistoryEntry[] {
   const limit = options.limit ?? DEFAULT_LIMIT;
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-    throw new DormouseError("usage", `the limit must be a whole number from 1 to ${MAX_LIMIT}`);
-  }
+  checkCount("the limit", limit, MAX_LIMIT);
   return store.read(() => {
     const nodeId = store.thoughts.resolve(id);
     const recalls = readRecalls(store.connection, nodeId);
@@ -133,15 +131,9 @@ function changeInWords(store: Store, { axis, from, to }: AxisChange): HistoryEnt
 
 function valueInWords(store: Store, axis: Axis, value: number | null): string | number | null {
   if (value === null) return null;
+  const words = AXIS_WORDS[axis];
+  if (words !== undefined) return words[value] ?? value;
   switch (axis) {
-    case "decayed":
-      return DECAY_REASONS[value] ?? value;
-    case "belief":
-      return BELIEFS[value] ?? value;
-    case "permanence":
-      return PERMANENCES[value] ?? value;
-    case "trust":
-      return TRUST_LEVELS[value] ?? value;
     case "merged_into":
       return store.thoughts.publicId(value);
     case "recalled_by":

@@ -4,6 +4,7 @@
  * same brain, query and `now`.
  */
 import { DormouseError } from "../core/errors.ts";
+import { checkCount } from "../core/limits.ts";
 import { currentEmbedder, type EmbedderSource } from "../core/ports.ts";
 import type { BeliefRelations, Explanation, SearchAnswer, SearchOptions, SearchResult } from "../core/types.ts";
 import { Eligible, type EligibleFilter } from "../store/eligible.ts";
@@ -75,9 +76,7 @@ function checkQuery(query: string, k: number = DEFAULT_K): number {
   if (query.length > MAX_QUERY_LENGTH) {
     throw new DormouseError("usage", `the query has ${query.length} characters, ${MAX_QUERY_LENGTH} at most`);
   }
-  if (!Number.isInteger(k) || k < 1 || k > MAX_K) {
-    throw new DormouseError("usage", `k must be a whole number from 1 to ${MAX_K}`);
-  }
+  checkCount("k", k, MAX_K);
   return k;
 }
 

@@ -2,8 +2,8 @@
  * Why a thought is known: its ancestors over its legs down to the sources, what broke a leg, what replaced or disputes
  * it, and who stands behind it. Reads every readable node and labels its state; never counts as an access.
  */
-import { DormouseError } from "../core/errors.ts";
 import { formatEventId } from "../core/ids.ts";
+import { checkCount } from "../core/limits.ts";
 import type { Belief, BeliefRelations, DecayReason, Trust } from "../core/types.ts";
 import type { BrokenParent } from "../store/beliefs.ts";
 import type { LegSample } from "../store/legs.ts";
@@ -78,9 +78,7 @@ interface OpenWhyNode extends WhyNode {
  * @throws DormouseError `not_found`, `usage`.
  */
 export function why(store: Store, id: string, depth: number = DEFAULT_DEPTH): WhyNode {
-  if (!Number.isInteger(depth) || depth < 1 || depth > MAX_DEPTH) {
-    throw new DormouseError("usage", `depth must be a whole number from 1 to ${MAX_DEPTH}`);
-  }
+  checkCount("depth", depth, MAX_DEPTH);
   return store.read(() => {
     const rootId = store.thoughts.resolve(id);
     const seen = new Set([rootId]);

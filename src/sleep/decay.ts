@@ -3,6 +3,7 @@
  * never read, is not permanent, and no visible thought is joined to it; then what derived from it, once that is
  * older still and has no other parent. Nothing is deleted, and permanent or core thoughts are never touched.
  */
+import { batchesOf } from "../core/batches.ts";
 import { MS_PER_DAY } from "../core/clock.ts";
 import { DECAY_REASONS, type DecayReason } from "../core/types.ts";
 import { LINK_CURSOR } from "../store/operations.ts";
@@ -56,8 +57,8 @@ export async function decayUnheld(context: PhaseContext): Promise<PhaseOutcome> 
   const due = store.read(() => planDecay(store, gates, config.decayPerNight));
   const tally = { disuse: 0, cascade: 0, stopped: due.length < config.decayPerNight ? 0 : 1 };
   if (dryRun) return { planned: due.length, applied: 0, details: tally };
-  for (let start = 0; start < due.length; start += BATCH) {
-    const ids = due.slice(start, start + BATCH).map(({ id }) => id);
+  for (const batch of batchesOf(due, BATCH)) {
+    const ids = batch.map(({ id }) => id);
     const left = context.isTimeUp() ? null : context.commit(() => applyDecay(context, gates, ids));
     // Something was read or joined since the plan, and may hold what the rest of the plan counts as gone.
     if (left === null) {

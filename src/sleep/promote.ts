@@ -3,6 +3,7 @@
  * graph. Both thresholds come from the brain's own distribution; both are lost again under hysteresis. Refuses
  * to touch a person's pin or a kind that a person gave, and promotes nothing in a young brain.
  */
+import { batchesOf } from "../core/batches.ts";
 import { MS_PER_DAY } from "../core/clock.ts";
 import { PERMANENCES } from "../core/types.ts";
 import { countThoughts } from "../store/sleep-links.ts";
@@ -80,8 +81,8 @@ export async function promoteStanding(context: PhaseContext): Promise<PhaseOutco
   }
   let applied = 0;
   const inBatches = async <T>(items: readonly T[], apply: (batch: readonly T[]) => number) => {
-    for (let start = 0; start < items.length && !context.isTimeUp(); start += BATCH) {
-      const batch = items.slice(start, start + BATCH);
+    for (const batch of batchesOf(items, BATCH)) {
+      if (context.isTimeUp()) return;
       applied += context.commit(() => apply(batch));
       await context.breathe(applied, planned);
     }

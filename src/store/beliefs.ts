@@ -2,11 +2,12 @@
  * What beliefs rest on: which thought replaced which, who disputes whom, what rests on a replaced one, and what a
  * thought believed before. Reads only; beliefs change through the ledger.
  */
+import { batchesOf } from "../core/batches.ts";
 import { BELIEFS, LINK_TYPES, type LinkType } from "../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { AXES } from "./ledger.ts";
 import type { LinkRow } from "./links.ts";
-import { readable, unrecalled } from "./visibility.ts";
+import { readable, recalledBy, unrecalled } from "./visibility.ts";
 
 const BELIEF_AXIS = AXES.indexOf("belief") + 1;
 const STALE_AXIS = AXES.indexOf("stale_by") + 1;
@@ -139,7 +140,7 @@ export class Beliefs {
     );
     for (let ring = [nodeId]; ring.length > 0; ) {
       const next: number[] = [];
-      for (const batch of batchesOf(ring)) {
+      for (const batch of batchesOf(ring, BATCH)) {
         for (const id of children.all(JSON.stringify(batch))) {
           if (seen.has(id)) continue;
           seen.add(id);
@@ -157,7 +158,7 @@ export class Beliefs {
     const statement = this.#connection.values<number>(
       "SELECT n.id FROM json_each(?) wanted CROSS JOIN node n ON n.id = wanted.value WHERE n.stale_by IS NULL",
     );
-    return batchesOf(nodeIds).flatMap((batch) => statement.all(JSON.stringify(batch)));
+    return batchesOf(nodeIds, BATCH).flatMap((batch) => statement.all(JSON.stringify(batch)));
   }
 
   /** Thoughts that an event flagged stale and that still are, ascending. */
@@ -186,7 +187,7 @@ export class Beliefs {
        WHERE p.role = 1 AND (p.belief = ${SUPERSEDED} OR p.stale_by IS NOT NULL)`,
     );
     let ring: number[] = [];
-    for (const batch of batchesOf(nodeIds)) {
+    for (const batch of batchesOf(nodeIds, BATCH)) {
       for (const { childId, id, belief, staleBy } of parents.all(JSON.stringify(batch))) {
         const own = belief === SUPERSEDED && id !== revivedId ? this.supersededBySeq(id) : null;
         const passedOn = leaving.has(id) ? null : staleBy;
@@ -200,7 +201,7 @@ export class Beliefs {
     );
     while (ring.length > 0) {
       const next: number[] = [];
-      for (const batch of batchesOf(ring)) {
+      for (const batch of batchesOf(ring, BATCH)) {
         for (const { id, parentId } of children.all(JSON.stringify(batch))) {
           const seq = kept.get(parentId);
           if (seq !== undefined && leaving.has(id) && keep(id, seq)) next.push(id);
@@ -245,8 +246,7 @@ export class Beliefs {
   brokenParents(legId: number, limit: number): BrokenParent[] {
     return this.#connection
       .sql<{ id: number; recalledBy: number | null; erasedBy: number | null; belief: number }>(
-        `SELECT p.id, coalesce(p.recalled_by, (SELECT event_seq FROM temp.pending_recall WHERE node_id = p.id))
-           AS recalledBy, p.erased_by AS erasedBy, p.belief
+        `SELECT p.id, ${recalledBy("p")} AS recalledBy, p.erased_by AS erasedBy, p.belief
          FROM derivation d JOIN node p ON p.id = d.parent_id
          WHERE d.leg_id = ? AND (NOT ${unrecalled("p")} OR p.erased_by IS NOT NULL OR p.belief IN (4, 5)) LIMIT ?`,
       )
@@ -266,9 +266,8 @@ export class Beliefs {
   } {
     const row = this.#connection
       .sql<{ staleBy: number | null; recalledBy: number | null; erasedBy: number | null }>(
-        `SELECT stale_by AS staleBy, erased_by AS erasedBy,
-           coalesce(recalled_by, (SELECT event_seq FROM temp.pending_recall WHERE node_id = id)) AS recalledBy
-         FROM node WHERE id = ?`,
+        `SELECT n.stale_by AS staleBy, n.erased_by AS erasedBy, ${recalledBy("n")} AS recalledBy
+         FROM node n WHERE n.id = ?`,
       )
       .get(nodeId);
     return row ?? { staleBy: null, recalledBy: null, erasedBy: null };
@@ -327,10 +326,4 @@ export class Beliefs {
         .get(nodeId) ?? null
     );
   }
-}
-
-function batchesOf(nodeIds: readonly number[]): number[][] {
-  const batches: number[][] = [];
-  for (let start = 0; start < nodeIds.length; start += BATCH) batches.push(nodeIds.slice(start, start + BATCH));
-  return batches;
 }

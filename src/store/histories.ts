@@ -4,6 +4,7 @@
  */
 import { ACTORS, type Actor, LINK_TYPES, type LinkType } from "../core/types.ts";
 import type { Connection } from "./connection.ts";
+import { includesId } from "./id-list.ts";
 import { AXES, type Axis } from "./ledger.ts";
 import { readable } from "./visibility.ts";
 
@@ -73,23 +74,6 @@ export function readRecalls(connection: Connection, nodeId: number): Map<number,
     else if (includesId(released, nodeId)) parts.set(seq, "brought out");
   }
   return parts;
-}
-
-/** Whether a list of ascending ids, each a varint of its distance from the one before, holds an id. */
-function includesId(list: Buffer, wanted: number): boolean {
-  let id = 0;
-  let delta = 0;
-  let scale = 1;
-  for (const byte of list) {
-    delta += (byte & 127) * scale;
-    scale *= 128;
-    if (byte >= 128) continue;
-    id += delta;
-    if (id >= wanted) return id === wanted;
-    delta = 0;
-    scale = 1;
-  }
-  return false;
 }
 
 /**

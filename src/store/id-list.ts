@@ -48,3 +48,20 @@ export function decodeIds(bytes: Uint8Array): number[] {
   if (scale !== 1) throw new RangeError("a list of ids is cut short");
   return ids;
 }
+
+/** Whether a list holds an id, read no further than needed. What `decodeIds` refuses may give either answer. */
+export function includesId(bytes: Uint8Array, wanted: number): boolean {
+  let id = 0;
+  let distance = 0;
+  let scale = 1;
+  for (const byte of bytes) {
+    distance += (byte & LOW_BITS) * scale;
+    scale *= MORE;
+    if (byte >= MORE) continue;
+    id += distance;
+    if (id >= wanted) return id === wanted;
+    distance = 0;
+    scale = 1;
+  }
+  return false;
+}

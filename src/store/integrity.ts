@@ -254,11 +254,7 @@ function checkChain(store: Store): CheckResult {
 
 /** What the column says of recalls, against what their effects say. */
 function checkRecalled(store: Store): CheckResult {
-  const fallen = new Set<number>();
-  for (const { removed, restored } of store.recalls.after(0)) {
-    for (const id of removed) fallen.add(id);
-    for (const id of restored) fallen.delete(id);
-  }
+  const fallen = new Set(store.recalls.fallenAt(Number.POSITIVE_INFINITY).keys());
   const wrong: number[] = [];
   for (const id of store.recalls.mirrored()) {
     if (!fallen.delete(id)) wrong.push(id);

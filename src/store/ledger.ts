@@ -33,6 +33,15 @@ export const AXES = [
   "salience",
 ] as const;
 export type Axis = (typeof AXES)[number];
+/** Axes whose values are positions in a list of words. */
+export const AXIS_WORDS: Readonly<Partial<Record<Axis, readonly string[]>>> = {
+  decayed: DECAY_REASONS,
+  belief: BELIEFS,
+  permanence: PERMANENCES,
+  trust: TRUST_LEVELS,
+};
+/** Changes that one event holds at most where a step touches many nodes: what it locks and what a reader unpacks stays small. */
+export const CHANGES_PER_EVENT = 500;
 
 /** Axes that the vector index mirrors: those that decide whether a node is visible, and those that filter. */
 const MIRRORED_AXES: ReadonlySet<Axis> = new Set([
@@ -367,15 +376,9 @@ export class Ledger {
   /** Numbers stay; local ids become public ones; states get their names. */
   #publicValue(axis: Axis, value: number | null): CanonicalValue {
     if (value === null) return null;
+    const words = AXIS_WORDS[axis];
+    if (words !== undefined) return words[value] ?? value;
     switch (axis) {
-      case "decayed":
-        return DECAY_REASONS[value] ?? value;
-      case "belief":
-        return BELIEFS[value] ?? value;
-      case "permanence":
-        return PERMANENCES[value] ?? value;
-      case "trust":
-        return TRUST_LEVELS[value] ?? value;
       case "merged_into":
         return formatId("thought", this.#publicIdOf("SELECT public_id AS id FROM node WHERE id = ?", value));
       case "kind_id":

@@ -43,6 +43,15 @@ export interface ParentState {
   readonly dead: boolean;
 }
 
+/**
+ * SQL condition: the thought stands on the leg. That is one that has not ended, or, once all have, any of them: a text
+ * that left its file is not unsaid by it.
+ */
+export function isLegInUse(alias: string): string {
+  return `(${alias}.ended_seq IS NULL OR NOT EXISTS (
+    SELECT 1 FROM leg standing WHERE standing.node_id = ${alias}.node_id AND standing.ended_seq IS NULL))`;
+}
+
 export class Legs {
   readonly #connection: Connection;
   readonly #ledger: Ledger;

@@ -8,6 +8,7 @@ import { BELIEFS, DECAY_REASONS } from "../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { decodeIds, encodeIds } from "./id-list.ts";
 import { AXES } from "./ledger.ts";
+import { isLegInUse } from "./legs.ts";
 import { unhidden, unrecalled } from "./visibility.ts";
 
 const MERGED_AXIS = AXES.indexOf("merged_into") + 1;
@@ -136,6 +137,15 @@ export class RecallEffects {
       .all();
   }
 
+  /** Whether `node.recalled_by` does not say yet what the event took. */
+  isPending(eventSeq: number): boolean {
+    return (
+      this.#connection
+        .values<number>("SELECT 1 FROM recall_effect WHERE event_seq = ? AND materialised = 0")
+        .get(eventSeq) === 1
+    );
+  }
+
   /** Ids that are recalled although the column does not say so, as last loaded. */
   get pending(): ReadonlySet<number> {
     return this.#pending;
@@ -162,25 +172,32 @@ export class RecallEffects {
     this.#pendingSeqs = seqs;
   }
 
-  /** Leaves out from now on exactly what had fallen by this event and not risen again. */
-  freezeAt(seq: number): void {
+  /** What had fallen by this event and not risen again, with the recall that each lay under: the effects replayed. */
+  fallenAt(seq: number): Map<number, number> {
     const fallen = new Map<number, number>();
     const known = this.after(0).filter(({ eventSeq }) => eventSeq <= seq);
+    const undoneBy = new Map(known.map((effect) => [effect.undoneSeq, effect.eventSeq]));
     const inForce: { readonly eventSeq: number; readonly pinned: readonly number[] }[] = [];
     for (const { eventSeq, removed, restored, pinned } of known) {
       for (const id of removed) fallen.set(id, eventSeq);
       for (const id of restored) fallen.delete(id);
       if (pinned.length > 0) inForce.push({ eventSeq, pinned });
       else for (const [id, under] of attribute(removed, inForce)) fallen.set(id, under);
-      const undone = known.find(({ undoneSeq }) => undoneSeq === eventSeq);
+      const undone = undoneBy.get(eventSeq);
       if (undone === undefined) continue;
       inForce.splice(
-        inForce.findIndex((recall) => recall.eventSeq === undone.eventSeq),
+        inForce.findIndex((recall) => recall.eventSeq === undone),
         1,
       );
-      const left = [...fallen].flatMap(([id, under]) => (under === undone.eventSeq ? [id] : []));
+      const left = [...fallen].flatMap(([id, under]) => (under === undone ? [id] : []));
       for (const [id, under] of attribute(left, inForce)) fallen.set(id, under);
     }
+    return fallen;
+  }
+
+  /** Leaves out from now on exactly what had fallen by this event and not risen again. */
+  freezeAt(seq: number): void {
+    const fallen = this.fallenAt(seq);
     this.#connection.sql("DELETE FROM temp.pending_recall").run();
     const insert = this.#connection.sql("INSERT INTO temp.pending_recall (node_id, event_seq) VALUES (?, ?)");
     for (const [id, eventSeq] of fallen) insert.run(id, eventSeq);
@@ -293,8 +310,7 @@ export class RecallEffects {
       .values<number>(
         `SELECT DISTINCT n.id FROM derivation e CROSS JOIN node n ON n.id = e.child_id
          WHERE e.parent_id = ? AND NOT ${unrecalled("n")} AND EXISTS (
-           SELECT 1 FROM leg l WHERE l.node_id = n.id AND (l.ended_seq IS NULL OR NOT EXISTS (
-             SELECT 1 FROM leg s WHERE s.node_id = n.id AND s.ended_seq IS NULL)) AND NOT EXISTS (
+           SELECT 1 FROM leg l WHERE l.node_id = n.id AND ${isLegInUse("l")} AND NOT EXISTS (
              SELECT 1 FROM derivation d CROSS JOIN node p ON p.id = d.parent_id
              WHERE d.leg_id = l.id AND NOT ${unrecalled("p")}))
          ORDER BY n.id`,

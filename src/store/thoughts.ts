@@ -31,7 +31,7 @@ import type { Links } from "./links.ts";
 import type { NewOccurrence, Occurrences, StoredReferent } from "./occurrences.ts";
 import type { Reasons } from "./reasons.ts";
 import type { Sources } from "./sources.ts";
-import { readable, unrecalled, visible } from "./visibility.ts";
+import { readable, recalledBy, unrecalled, visible } from "./visibility.ts";
 
 /** A thought about to be written; every word already interned, every text already analysed. */
 export interface NewThought {
@@ -185,7 +185,7 @@ const COLUMNS = `n.id, n.public_id AS publicId, n.role, n.scope_id AS scopeId, n
   n.trust, n.recorded_at AS recordedAt, n.referent_from AS referentFrom, n.referent_to AS referentTo,
   n.referent_kind AS referentKind, n.valid_from AS validFrom, n.valid_to AS validTo, n.due_at AS due, n.decayed,
   n.belief, n.permanence, n.merged_into AS mergedInto,
-  coalesce(n.recalled_by, (SELECT event_seq FROM temp.pending_recall WHERE node_id = n.id)) AS recalledBy, n.erased_by AS erasedBy,
+  ${recalledBy("n")} AS recalledBy, n.erased_by AS erasedBy,
   n.stale_by AS staleBy`;
 
 /** Name of the facet that holds the path of headings a paragraph stands under, the note's title first. */

@@ -2,8 +2,10 @@
  * What trust rests on: the standing legs of thoughts with the trust of their parents, and who rests on whom. Reads
  * only; trust changes through the ledger.
  */
+import { batchesOf } from "../core/batches.ts";
 import { BELIEFS } from "../core/types.ts";
 import type { Connection } from "./connection.ts";
+import { isLegInUse } from "./legs.ts";
 import { unrecalled } from "./visibility.ts";
 
 /** Beliefs from here on hold nothing up: held and rejected. */
@@ -18,20 +20,13 @@ export interface WeighedLeg {
   readonly parents: readonly { readonly id: number; readonly trust: number }[];
 }
 
-/**
- * SQL condition: the thought stands on the leg. That is one that has not ended, or, once all have, any of them: a text
- * that left its file is not unsaid by it.
- */
-const IN_USE = `(l.ended_seq IS NULL OR NOT EXISTS (
-  SELECT 1 FROM leg s WHERE s.node_id = l.node_id AND s.ended_seq IS NULL))`;
-
 /** Thoughts next below any of these nodes, each once. */
 export function childrenOf(connection: Connection, nodeIds: readonly number[]): number[] {
   const children = connection.values<number>(
     `SELECT DISTINCT d.child_id FROM json_each(?) wanted CROSS JOIN derivation d ON d.parent_id = wanted.value
-     CROSS JOIN leg l ON l.id = d.leg_id WHERE ${IN_USE}`,
+     CROSS JOIN leg l ON l.id = d.leg_id WHERE ${isLegInUse("l")}`,
   );
-  return [...new Set(batchesOf(nodeIds).flatMap((batch) => children.all(JSON.stringify(batch))))];
+  return [...new Set(batchesOf(nodeIds, BATCH).flatMap((batch) => children.all(JSON.stringify(batch))))];
 }
 
 /** The legs that hold these nodes up, those of a node together. */
@@ -43,9 +38,9 @@ export function* unbrokenLegs(connection: Connection, nodeIds: readonly number[]
        ${unrecalled("p")} AND p.erased_by IS NULL AND p.belief < ${HELD}
      FROM json_each(?) wanted CROSS JOIN leg l ON l.node_id = wanted.value
      LEFT JOIN derivation d ON d.leg_id = l.id LEFT JOIN node p ON p.id = d.parent_id
-     WHERE ${IN_USE} ORDER BY l.node_id, l.id`,
+     WHERE ${isLegInUse("l")} ORDER BY l.node_id, l.id`,
   );
-  for (const batch of batchesOf(nodeIds)) {
+  for (const batch of batchesOf(nodeIds, BATCH)) {
     let leg: OpenLeg | undefined;
     for (const [nodeId, legId, axiom, parentId, trust, stands] of rows.all(JSON.stringify(batch))) {
       if (leg?.legId !== legId) {
@@ -71,11 +66,5 @@ export function trustOf(connection: Connection, nodeIds: readonly number[]): Map
   const rows = connection.tuples<[id: number, trust: number]>(
     "SELECT n.id, n.trust FROM json_each(?) wanted CROSS JOIN node n ON n.id = wanted.value",
   );
-  return new Map(batchesOf(nodeIds).flatMap((batch) => rows.all(JSON.stringify(batch))));
-}
-
-function batchesOf(ids: readonly number[]): number[][] {
-  const batches: number[][] = [];
-  for (let start = 0; start < ids.length; start += BATCH) batches.push(ids.slice(start, start + BATCH));
-  return batches;
+  return new Map(batchesOf(nodeIds, BATCH).flatMap((batch) => rows.all(JSON.stringify(batch))));
 }

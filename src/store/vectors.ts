@@ -3,6 +3,7 @@
  * cut to k, and the search over them: all rows while they are few, the nearest cells once sleep has shelved them.
  * A derived index; the visibility of each row mirrors its node.
  */
+import { batchesOf } from "../core/batches.ts";
 import { cosineFromL2 } from "../core/ports.ts";
 import { Cells, FRESH_CELL } from "./cells.ts";
 import type { Connection } from "./connection.ts";
@@ -279,13 +280,13 @@ export class Vectors {
   #measure(query: Int8Array, nodeIds: readonly number[]): NearRow[] {
     const measured: NearRow[] = [];
     const fromZero = squareOf(query);
-    for (let start = 0; start < nodeIds.length; start += IN_BATCH) {
+    for (const batch of batchesOf(nodeIds, IN_BATCH)) {
       const rows = this.#connection
         .tuples<[nodeId: number, distance: number]>(
           `SELECT v.node_id, vec_distance_l2(v.embedding, vec_int8(?))
            FROM json_each(?) wanted CROSS JOIN ${this.#table()} v ON v.node_id = wanted.value`,
         )
-        .all(bytesOf(query), JSON.stringify(nodeIds.slice(start, start + IN_BATCH)));
+        .all(bytesOf(query), JSON.stringify(batch));
       // Squares of unit vectors are whole numbers: rounded, they are those that a scan finds.
       for (const [nodeId, distance] of rows) {
         const square = Math.round(distance * distance);

@@ -16,6 +16,11 @@ export function unrecalled(alias: string): string {
   return `(${alias}.recalled_by IS NULL AND ${alias}.id NOT IN (SELECT node_id FROM temp.pending_recall))`;
 }
 
+/** SQL value: the event that pulled the node back, also one that the column does not say yet; NULL for none. */
+export function recalledBy(alias: string): string {
+  return `coalesce(${alias}.recalled_by, (SELECT event_seq FROM temp.pending_recall WHERE node_id = ${alias}.id))`;
+}
+
 /** SQL condition: in no hidden state, whoever reads. */
 export function unhidden(alias: string): string {
   return (
