@@ -6,6 +6,7 @@ import { DormouseError } from "../core/errors.ts";
 import { formatEventId } from "../core/ids.ts";
 import { type Actor, type LegInput, TRUST_LEVELS, type Trust } from "../core/types.ts";
 import { carryTrust } from "../remember/carry-trust.ts";
+import { matchStanding } from "../remember/match-standing.ts";
 import { riseAgain } from "../remember/rise.ts";
 import { settleRecalls } from "../remember/settle.ts";
 import type { NewLeg, ParentState } from "../store/legs.ts";
@@ -57,6 +58,7 @@ export function addLegs(
     const distinct = [...new Map(wanted.map((leg) => [leg.parentIds.join(" "), leg])).values()];
     const fresh = distinct.filter((leg) => store.legs.find(node.id, leg) === null);
     if (fresh.length === 0) return { id: node.publicId, added: 0, event: null, trust: trustNow(store, node), risen: 0 };
+    const wasGone = !store.legs.hasStanding(node.id);
     const seq = store.ledger.record({
       kind: "leg.added",
       actor,
@@ -64,6 +66,8 @@ export function addLegs(
     });
     for (const leg of fresh) store.legs.insert(node.id, leg, seq);
     const risen = node.recalledBy === null ? [] : riseAgain(store, node.id, seq, actor);
+    // Its text had left its file, and it stood on that alone; now it stands on what the new legs name.
+    if (wasGone && risen.length === 0) matchStanding(store, [node.id], actor);
     if (risen.length === 0) carryTrust(store, [node.id], actor);
     return {
       id: node.publicId,

@@ -9,7 +9,7 @@ import type { ProgressListener } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
 import type { RecallPlan } from "../graph/recall-plan.ts";
 import { carryTrust } from "../remember/carry-trust.ts";
-import { settleRecalls } from "../remember/settle.ts";
+import { releaseCopies, settleRecalls } from "../remember/settle.ts";
 import type { RecallEffect } from "../store/recall-effects.ts";
 import type { Store } from "../store/store.ts";
 import { findAlike } from "./alike.ts";
@@ -64,11 +64,14 @@ export interface RecallReport {
     /** Sources that go. */
     readonly sources: number;
     readonly weakened: number;
+    readonly released: number;
   };
   /** Parents before children; at most `limit`. */
   readonly removed: readonly ReachedNode[];
   /** Lose a leg and stand; at most `limit`. */
   readonly weakened: readonly ReachedNode[];
+  /** Copies that stood behind one that goes and come out, since their own legs stand; at most `limit`. */
+  readonly released: readonly RecalledNode[];
   /** Thoughts that went out of search because one that goes now took their place; `supersede --undo` brings them back. */
   readonly replaced: readonly RecalledNode[];
 }
@@ -138,13 +141,15 @@ export function commitRecall(
   rule: RecallRule = "fair",
   actor: Actor = "person",
 ): CommittedRecall {
+  // Built, or brought up to date, before anybody has to wait for it.
+  store.read(() => store.aliveness.current());
   return store.write(() => {
     const rootIds = resolveTarget(store, target);
     const graph = store.aliveness.current();
     if (rootIds.every((id) => graph.isPinned(id))) {
-      const plan = graph.preview(rootIds, rule);
-      // The strict rule may reach what the fair one left standing of the same roots.
-      if (plan.pinned.every((id) => graph.isPinned(id))) return { event: null, rootIds, rule, plan };
+      // A fair recall of the same pins no more than its roots.
+      const known = graph.preview(rootIds, rule);
+      if (known.pinned.every((id) => graph.isPinned(id))) return { event: null, rootIds, rule, plan: known };
     }
     const plan = graph.recall(rootIds, rule);
     const seq = store.ledger.record({
@@ -176,7 +181,7 @@ export function unrecall(store: Store, eventId: string, actor: Actor): UnrecallR
     settleRecalls(store, actor);
     const effect = requireRecall(store, parseEventId(eventId));
     const graph = store.aliveness.current();
-    const stillPinned = store.recalls.pinnedNow(effect.eventSeq);
+    const stillPinned = store.recalls.pinnedBesides(effect.eventSeq);
     const { restored: raised } = graph.unpin(effect.pinned.filter((id) => !stillPinned.has(id)));
     const restored = [...raised].sort((a, b) => a - b);
     const seq = store.ledger.record({
@@ -188,10 +193,11 @@ export function unrecall(store: Store, eventId: string, actor: Actor): UnrecallR
     store.recalls.insert({ eventSeq: seq, removed: [], restored, pinned: [] });
     store.recalls.mirrorRestored(restored);
     const stillFallen = store.recalls.fallenBy(effect.eventSeq);
-    store.recalls.attributeAnew(stillFallen);
+    store.recalls.attributeAnew(stillFallen, seq);
     store.recalls.markMaterialised(seq);
     for (const id of restored) store.mirrorState(id);
-    rejoinCopies(store, effect, actor);
+    releaseCopies(store, store.recalls.standingCopies(restored, "copies"), actor);
+    rejoinCopies(store, effect.eventSeq, restored, actor);
     carryTrust(store, [...restored, ...store.recalls.standingChildren(restored)], actor);
     store.aliveness.noteSeq(store.ledger.head().seq);
     return {
@@ -216,9 +222,12 @@ function requireRecall(store: Store, seq: number): RecallEffect {
   return effect;
 }
 
-/** Copies that came out when their survivor fell go back behind it, unless something else happened to either. */
-function rejoinCopies(store: Store, { eventSeq, released }: RecallEffect, actor: Actor): void {
-  const copies = store.recalls.partedFrom(released);
+/**
+ * Copies that came out when a survivor fell that stands again now, whichever recall it was, go back behind it, unless
+ * something else happened to either.
+ */
+function rejoinCopies(store: Store, eventSeq: number, restored: readonly number[], actor: Actor): void {
+  const copies = store.recalls.partedFrom(restored);
   if (copies.length === 0) return;
   store.ledger.record({
     kind: "recall.rejoined",
@@ -255,6 +264,8 @@ function describe(
   limit: number,
 ): RecallReport {
   const sources = store.sources.count(plan.fallen);
+  const fallen = new Set(plan.fallen);
+  const released = store.recalls.standingCopies(plan.fallen, "survivors").filter(({ id }) => !fallen.has(id));
   const reached = (id: number): ReachedNode => ({
     ...nodeView(store, id),
     path: plan.pathTo(id).map((step) => store.thoughts.publicId(step)),
@@ -267,9 +278,11 @@ function describe(
       thoughts: plan.fallen.length - sources,
       sources,
       weakened: plan.weakened.length,
+      released: released.length,
     },
     removed: plan.removed.slice(0, limit).map(reached),
     weakened: plan.weakened.slice(0, limit).map(reached),
+    released: released.slice(0, limit).map(({ id }) => nodeView(store, id)),
     replaced: store.beliefs.replacedBy(plan.fallen, limit).map((id) => nodeView(store, id)),
   };
 }

@@ -1,18 +1,18 @@
 /**
- * A thought whose leg ended may have stood on that one alone, its others being broken by a recall. It falls then, with
- * what rested on it, as if the recall had taken it; and what its remaining legs hold stands again.
+ * A thought whose leg ended may have stood on that one alone, its others being broken by a recall or leading back to
+ * itself. It falls then, with what rested on it; and what its remaining legs hold stands again.
  */
 import type { Actor } from "../core/types.ts";
 import type { Store } from "../store/store.ts";
 import { childrenOf } from "../store/trust.ts";
-import { settleRecalls } from "./settle.ts";
+import { releaseCopies, settleRecalls } from "./settle.ts";
 
 /**
  * Brings the nodes, and what rests on them, in line with the legs they have now. Inside the write transaction that
- * ended some of them. Costs nothing in a brain that was never recalled from.
+ * changed them. Loads no graph where nothing was ever recalled and each node has a leg of sources alone, or none.
  */
 export function matchStanding(store: Store, nodeIds: readonly number[], actor: Actor): void {
-  if (!store.recalls.hasAny()) return;
+  if (!store.recalls.hasAny() && !nodeIds.some((id) => store.legs.standsOnThoughtsAlone(id))) return;
   settleRecalls(store, actor);
   const graph = store.aliveness.current();
   const seen = new Set<number>();
@@ -37,7 +37,9 @@ export function matchStanding(store: Store, nodeIds: readonly number[], actor: A
   restored.sort((a, b) => a - b);
   store.recalls.insert({ eventSeq, removed, restored, pinned: [] });
   store.recalls.mirrorRestored(restored);
-  store.recalls.attributeAnew(removed);
+  store.recalls.attributeAnew(removed, eventSeq);
   store.recalls.markMaterialised(eventSeq);
   for (const id of seen) store.mirrorState(id);
+  releaseCopies(store, store.recalls.standingCopies(removed, "survivors"), actor);
+  releaseCopies(store, store.recalls.standingCopies(restored, "copies"), actor);
 }

@@ -25,6 +25,7 @@ import { asIndexed, HEADING_FACET, type NodeState } from "../store/thoughts.ts";
 import { analyse } from "../text/analyse.ts";
 import { isBlank, normaliseText } from "../text/normalise.ts";
 import { carryTrust } from "./carry-trust.ts";
+import { matchStanding } from "./match-standing.ts";
 import { riseAgain } from "./rise.ts";
 import { settleRecalls } from "./settle.ts";
 import { checkSupersession, endSupersession, supersedeNode } from "./supersede.ts";
@@ -419,6 +420,7 @@ function meetKnown(store: Store, known: NodeState, thought: Prepared, placement:
     .filter(({ belief }) => belief === "superseded")
     .map(({ id }) => ({ id, seq: store.beliefs.supersededBySeq(id) ?? 0 }));
   const { tags = [], subjects = [] } = thought.input;
+  const wasGone = thought.input.legs !== undefined && !store.legs.hasStanding(known.id);
   const seq = store.thoughts.reinforce(
     known.id,
     {
@@ -435,7 +437,10 @@ function meetKnown(store: Store, known: NodeState, thought: Prepared, placement:
   );
   for (const { id, seq: replacedSeq } of superseded) endSupersession(store, id, replacedSeq, actor);
   if (hadFallen) riseAgain(store, known.id, seq, actor);
-  else if (placement.trust > known.trust) carryTrust(store, [known.id], actor);
+  else {
+    if (wasGone && store.legs.standsOnThoughtsAlone(known.id)) matchStanding(store, [known.id], actor);
+    if (placement.trust > known.trust) carryTrust(store, [known.id], actor);
+  }
   const revives = hasFallen || hadFallen || superseded.length > 0;
   return { id: survivor.publicId, status: revives ? "revived" : "reinforced" };
 }

@@ -5,6 +5,7 @@
 import type { Actor } from "../core/types.ts";
 import type { Store } from "../store/store.ts";
 import { carryTrust } from "./carry-trust.ts";
+import { releaseCopies } from "./settle.ts";
 
 /**
  * Inside the write transaction in which the node got a leg of which every parent stands, under the event `seq`, and
@@ -28,6 +29,7 @@ export function riseAgain(store: Store, nodeId: number, seq: number, actor: Acto
   );
   store.recalls.markMaterialised(seq);
   for (const id of restored) store.mirrorState(id);
+  releaseCopies(store, store.recalls.standingCopies(restored, "copies"), actor);
   carryTrust(store, restored, actor);
   return restored;
 }

@@ -8,6 +8,7 @@ import { formatEventId } from "../core/ids.ts";
 import type { ProgressListener } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
 import { CHANGES_PER_EVENT } from "../store/ledger.ts";
+import type { StandingCopy } from "../store/recall-effects.ts";
 import type { Store } from "../store/store.ts";
 import { carryTrust } from "./carry-trust.ts";
 
@@ -40,7 +41,7 @@ function settleRecall(store: Store, seq: number, actor: Actor, onProgress: Progr
         store.operations.moveCursor(cursor, done + BATCH);
         return false;
       }
-      releaseCopies(store, seq, removed, actor);
+      releaseCopies(store, store.recalls.standingCopies(removed, "survivors"), actor);
       carryTrust(store, store.recalls.standingChildren(removed), actor);
       store.operations.dropCursor(cursor);
       store.recalls.markMaterialised(seq);
@@ -49,16 +50,27 @@ function settleRecall(store: Store, seq: number, actor: Actor, onProgress: Progr
   }
 }
 
-/** Copies whose own legs stand come out from behind survivors that fell. */
-function releaseCopies(store: Store, seq: number, removed: readonly number[], actor: Actor): void {
-  const copies = store.recalls.standingCopies(removed);
-  for (const batch of batchesOf(copies, CHANGES_PER_EVENT)) {
-    store.ledger.record({
-      kind: "recall.released",
-      actor,
-      payload: { recall: formatEventId(seq) },
-      changes: batch.map((nodeId) => ({ nodeId, axis: "merged_into", to: null })),
-    });
+/**
+ * Copies whose own legs stand come out from behind survivors that fell; undoing the recall that a survivor lies under
+ * puts its copies back. Inside a write transaction in which the survivors' rows say that they fell.
+ */
+export function releaseCopies(store: Store, copies: readonly StandingCopy[], actor: Actor): void {
+  const byRecall = new Map<number, number[]>();
+  for (const { id, recalledBy } of copies) {
+    if (recalledBy === null) throw new RangeError("a survivor's row says that it fell before its copies come out");
+    const ids = byRecall.get(recalledBy);
+    if (ids === undefined) byRecall.set(recalledBy, [id]);
+    else ids.push(id);
   }
-  if (copies.length > 0) store.recalls.noteReleased(seq, copies);
+  for (const [seq, ids] of byRecall) {
+    for (const batch of batchesOf(ids, CHANGES_PER_EVENT)) {
+      store.ledger.record({
+        kind: "recall.released",
+        actor,
+        payload: { recall: formatEventId(seq) },
+        changes: batch.map((nodeId) => ({ nodeId, axis: "merged_into", to: null })),
+      });
+    }
+    store.recalls.noteReleased(seq, ids);
+  }
 }

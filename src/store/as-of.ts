@@ -38,13 +38,15 @@ const LASTING: readonly { readonly table: string; readonly columns: string; read
       record_digest, event_seq`,
     added: "event_seq",
   },
-  { table: "link", columns: "id, type, from_id, to_id, weight, added_seq", added: "added_seq" },
   { table: "node_tag", columns: "node_id, label_id, added_seq", added: "added_seq" },
   { table: "node_aspect", columns: "node_id, label_id, added_seq", added: "added_seq" },
   { table: "node_facet", columns: "node_id, name_id, value_id, added_seq", added: "added_seq" },
   { table: "node_subject", columns: "node_id, subject_id, added_seq", added: "added_seq" },
   { table: "subject_alias", columns: "subject_id, label_id, added_seq", added: "added_seq" },
 ];
+
+/** Links have an index for those that stand and one for those that ended, so the view asks each part for itself. */
+const LINK = "id, type, from_id, to_id, weight, added_seq";
 
 /**
  * The newest event that was recorded at `at` or before it; 0 before the first. Of own ledgers, whose events ascend in
@@ -84,6 +86,10 @@ export function viewAsOf(connection: Connection, seq: number, at: number): void 
     CREATE TEMP VIEW node AS SELECT ${[...FIXED.map((column) => `n.${column}`), ...stateColumns(seq), ...timeColumns(seq)].join(",\n")}
       FROM main.node n WHERE n.added_seq <= ${seq};
     ${lasting.join("\n")}
+    CREATE TEMP VIEW link AS SELECT ${LINK}, NULL AS ended_seq FROM main.link
+        WHERE ended_seq IS NULL AND added_seq <= ${seq}
+      UNION ALL SELECT ${LINK}, CASE WHEN ended_seq > ${seq} THEN NULL ELSE ended_seq END FROM main.link
+        WHERE ended_seq IS NOT NULL AND added_seq <= ${seq};
     CREATE TEMP VIEW derivation AS SELECT d.leg_id, d.parent_id, d.child_id, d.parent_role FROM main.derivation d
       WHERE EXISTS (SELECT 1 FROM main.leg l WHERE l.id = d.leg_id AND l.added_seq <= ${seq});
     CREATE TEMP VIEW source AS SELECT s.* FROM main.source s
@@ -113,13 +119,19 @@ function stateColumns(seq: number): string[] {
   });
 }
 
-/** When it happened, as it was known: by the latest occurrence then, where one came or ended since. */
+/**
+ * When it happened, as it was known: by the latest occurrence that stood then, where one came or ended since; where
+ * none stood, by those that were the last to end.
+ */
 function timeColumns(seq: number): string[] {
-  const changed = `EXISTS (SELECT 1 FROM main.occurrence o WHERE o.node_id = n.id
-    AND (o.event_seq > ${seq} OR o.ended_seq > ${seq}))`;
-  const latest = (column: string) => `(SELECT o.${column} FROM main.occurrence o
-    WHERE o.node_id = n.id AND o.event_seq <= ${seq} AND (o.ended_seq IS NULL OR o.ended_seq > ${seq})
-      AND o.referent_kind > 0 ORDER BY coalesce(o.referent_to, o.referent_from, 0) DESC, o.id DESC LIMIT 1)`;
+  const of = "FROM main.occurrence o WHERE o.node_id = n.id";
+  const stood = `o.event_seq <= ${seq} AND (o.ended_seq IS NULL OR o.ended_seq > ${seq})`;
+  const changed = `EXISTS (SELECT 1 ${of} AND (o.event_seq > ${seq} OR o.ended_seq > ${seq}))`;
+  const first = "ORDER BY coalesce(o.referent_to, o.referent_from, 0) DESC, o.id DESC LIMIT 1";
+  const latest = (column: string) => `CASE WHEN EXISTS (SELECT 1 ${of} AND ${stood})
+    THEN (SELECT o.${column} ${of} AND ${stood} AND o.referent_kind > 0 ${first})
+    ELSE (SELECT o.${column} ${of} AND o.referent_kind > 0
+      AND o.ended_seq = (SELECT max(o.ended_seq) ${of} AND o.ended_seq <= ${seq}) ${first}) END`;
   return [
     `CASE WHEN ${changed} THEN ${latest("referent_from")} ELSE n.referent_from END AS referent_from`,
     `CASE WHEN ${changed} THEN ${latest("referent_to")} ELSE n.referent_to END AS referent_to`,

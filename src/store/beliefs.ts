@@ -219,12 +219,13 @@ export class Beliefs {
       .tuples<[nodeId: number, type: number, otherId: number]>(
         `SELECT DISTINCT wanted.value, ${SUPERSEDES}, o.id FROM json_each(@ids) wanted
          CROSS JOIN node m ON m.id = wanted.value OR m.merged_into = wanted.value
-         CROSS JOIN link l ON l.from_id = m.id AND l.type = ${SUPERSEDES} AND l.ended_seq IS NULL
+         CROSS JOIN main.link l ON l.id IN (
+           SELECT id FROM link WHERE from_id = m.id AND type = ${SUPERSEDES} AND ended_seq IS NULL)
          CROSS JOIN node o ON o.id = l.to_id
          WHERE ${readable("o")} AND ${unrecalled("o")} AND o.erased_by IS NULL AND o.belief = ${SUPERSEDED}
          UNION ALL
          SELECT DISTINCT wanted.value, ${CONTRADICTS}, o.id FROM json_each(@ids) wanted
-         CROSS JOIN link l ON l.id IN (
+         CROSS JOIN main.link l ON l.id IN (
            SELECT id FROM link WHERE from_id = wanted.value AND type = ${CONTRADICTS} AND ended_seq IS NULL
            UNION ALL
            SELECT id FROM link WHERE to_id = wanted.value AND type = ${CONTRADICTS} AND ended_seq IS NULL)

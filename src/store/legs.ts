@@ -197,6 +197,19 @@ export class Legs {
     );
   }
 
+  /** The node has standing legs, and each names a thought: it may rest on itself. */
+  standsOnThoughtsAlone(nodeId: number): boolean {
+    return (
+      this.hasStanding(nodeId) &&
+      this.#connection
+        .sql(
+          `SELECT 1 FROM leg l WHERE l.node_id = ? AND l.ended_seq IS NULL
+             AND NOT EXISTS (SELECT 1 FROM derivation d WHERE d.leg_id = l.id AND d.parent_role = 1) LIMIT 1`,
+        )
+        .get(nodeId) === undefined
+    );
+  }
+
   #row(legId: number): LegRow {
     const row = this.#connection
       .sql<{ id: number; axiom: number; addedSeq: number; endedSeq: number | null }>(

@@ -110,14 +110,17 @@ export class Links {
    */
   neighbors(nodeIds: readonly number[], type: LinkType, limit: number): { nodeId: number; neighborId: number }[] {
     const wanted = JSON.stringify(nodeIds);
-    const over = (own: "from_id" | "to_id", other: "from_id" | "to_id") =>
-      this.#connection
+    const over = (own: "from_id" | "to_id", other: "from_id" | "to_id") => {
+      const standing = `link WHERE ${own} = wanted.value AND type = ? AND ended_seq IS NULL`;
+      // The index gives them in order, but a view of the past would be gone through whole for that.
+      const ids = this.#connection.asOfSeq === null ? standing : `main.link WHERE id IN (SELECT id FROM ${standing})`;
+      return this.#connection
         .sql<{ nodeId: number; neighborId: number }>(
-          `SELECT wanted.value AS nodeId, l.${other} AS neighborId FROM json_each(?) wanted CROSS JOIN link l ON l.id IN (
-             SELECT id FROM link WHERE ${own} = wanted.value AND type = ? AND ended_seq IS NULL
-             ORDER BY weight DESC, ${other} LIMIT ?)`,
+          `SELECT wanted.value AS nodeId, l.${other} AS neighborId FROM json_each(?) wanted
+           CROSS JOIN main.link l ON l.id IN (SELECT id FROM ${ids} ORDER BY weight DESC, ${other} LIMIT ?)`,
         )
         .all(wanted, LINK_TYPES.indexOf(type), limit);
+    };
     return [...over("from_id", "to_id"), ...over("to_id", "from_id")];
   }
 

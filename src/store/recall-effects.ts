@@ -40,6 +40,21 @@ interface EffectRow {
   readonly materialised: number;
 }
 
+/** A thought that stands behind a node that fell. */
+export interface StandingCopy {
+  readonly id: number;
+  /** The recall that the survivor lies under, as its row says it; null while that is pending. */
+  readonly recalledBy: number | null;
+}
+
+/** A copy that came out when its survivor fell. */
+interface PartedCopy {
+  readonly id: number;
+  readonly survivorId: number;
+}
+
+const FALLEN_SURVIVOR = `EXISTS (SELECT 1 FROM node f WHERE f.id = n.merged_into AND NOT ${unrecalled("f")})`;
+
 const COLUMNS = `event_seq AS eventSeq, removed, restored, pinned, released, undone_seq AS undoneSeq, materialised`;
 
 export class RecallEffects {
@@ -47,6 +62,8 @@ export class RecallEffects {
   /** Events whose ids the temporary table holds. */
   #pendingSeqs: readonly number[] = [];
   #pending: ReadonlySet<number> = new Set();
+  /** What recalls in force pinned when this was the newest effect. */
+  #pinned: { readonly newestSeq: number; readonly ids: ReadonlySet<number> } | null = null;
   /** This connection reads a past moment: what is loaded stays. */
   #isFrozen = false;
 
@@ -60,6 +77,8 @@ export class RecallEffects {
    * same transaction.
    */
   insert(effect: Pick<RecallEffect, "eventSeq" | "removed" | "restored" | "pinned">): void {
+    const pinned = effect.pinned.length === 0 && this.#pinned?.newestSeq === this.#newestSeq() ? this.#pinned : null;
+    this.#pinned = pinned === null ? null : { newestSeq: effect.eventSeq, ids: pinned.ids };
     this.#connection
       .sql("INSERT INTO recall_effect (event_seq, removed, restored, pinned) VALUES (?, ?, ?, ?)")
       .run(effect.eventSeq, encodeIds(effect.removed), encodeIds(effect.restored), encodeIds(effect.pinned));
@@ -99,17 +118,27 @@ export class RecallEffects {
       .map(({ eventSeq, pinned }) => ({ eventSeq, pinned: readIds(eventSeq, pinned) }));
   }
 
-  /** Everything that a recall in force pins, but for those of one event. */
-  pinnedNow(exceptSeq?: number): Set<number> {
-    const pinned = new Set<number>();
-    for (const recall of this.inForce()) {
-      if (recall.eventSeq === exceptSeq) continue;
-      for (const id of recall.pinned) pinned.add(id);
+  /** Everything that a recall in force pins. Asked for every known value that is met, so it is kept. */
+  pinnedNow(): ReadonlySet<number> {
+    const newestSeq = this.#newestSeq();
+    // Whatever changes the pins, in whichever process, writes an effect.
+    if (this.#pinned?.newestSeq !== newestSeq) {
+      this.#pinned = { newestSeq, ids: new Set(this.inForce().flatMap(({ pinned }) => pinned)) };
     }
-    return pinned;
+    return this.#pinned.ids;
+  }
+
+  /** Everything that a recall in force pins, but for those of one event. */
+  pinnedBesides(eventSeq: number): Set<number> {
+    return new Set(this.inForce().flatMap((recall) => (recall.eventSeq === eventSeq ? [] : recall.pinned)));
+  }
+
+  #newestSeq(): number {
+    return this.#connection.values<number>("SELECT coalesce(max(event_seq), 0) FROM recall_effect").get() ?? 0;
   }
 
   markUndone(eventSeq: number, undoneSeq: number): void {
+    this.#pinned = null;
     this.#connection.sql("UPDATE recall_effect SET undone_seq = ? WHERE event_seq = ?").run(undoneSeq, eventSeq);
   }
 
@@ -119,10 +148,12 @@ export class RecallEffects {
       .run(encodeIds(restored), eventSeq);
   }
 
-  noteReleased(eventSeq: number, released: readonly number[]): void {
+  /** Adds copies to those that a recall brought out. */
+  noteReleased(eventSeq: number, copyIds: readonly number[]): void {
+    const released = new Set([...(this.get(eventSeq)?.released ?? []), ...copyIds]);
     this.#connection
       .sql("UPDATE recall_effect SET released = ? WHERE event_seq = ?")
-      .run(encodeIds(released), eventSeq);
+      .run(encodeIds([...released].sort((a, b) => a - b)), eventSeq);
   }
 
   markMaterialised(eventSeq: number): void {
@@ -182,7 +213,7 @@ export class RecallEffects {
       for (const id of removed) fallen.set(id, eventSeq);
       for (const id of restored) fallen.delete(id);
       if (pinned.length > 0) inForce.push({ eventSeq, pinned });
-      else for (const [id, under] of attribute(removed, inForce)) fallen.set(id, under);
+      else for (const [id, under] of attribute(removed, inForce, eventSeq)) fallen.set(id, under);
       const undone = undoneBy.get(eventSeq);
       if (undone === undefined) continue;
       inForce.splice(
@@ -190,7 +221,7 @@ export class RecallEffects {
         1,
       );
       const left = [...fallen].flatMap(([id, under]) => (under === undone ? [id] : []));
-      for (const [id, under] of attribute(left, inForce)) fallen.set(id, under);
+      for (const [id, under] of attribute(left, inForce, eventSeq)) fallen.set(id, under);
     }
     return fallen;
   }
@@ -208,6 +239,7 @@ export class RecallEffects {
   /** A rolled-back transaction took what it loaded with it. */
   forgetPending(): void {
     if (this.#isFrozen) return;
+    this.#pinned = null;
     this.#pending = new Set();
     // No event has this number: whatever is pending is loaded again.
     this.#pendingSeqs = [-1];
@@ -236,21 +268,25 @@ export class RecallEffects {
     return this.#connection.values<number>("SELECT id FROM node WHERE recalled_by = ? ORDER BY id").all(eventSeq);
   }
 
-  /** Says under which recall in force nodes lie that another kept down until now, or none of their legs holds any more. */
-  attributeAnew(nodeIds: readonly number[]): void {
+  /**
+   * Says under which recall in force nodes lie that another kept down until now, or none of their legs holds any more.
+   * @param otherwiseSeq the event to name where no recall is in force: they rest on each other in a circle
+   */
+  attributeAnew(nodeIds: readonly number[], otherwiseSeq: number): void {
     const update = this.#connection.sql("UPDATE node SET recalled_by = ? WHERE id = ?");
-    for (const [id, eventSeq] of attribute(nodeIds, this.inForce())) update.run(eventSeq, id);
+    for (const [id, eventSeq] of attribute(nodeIds, this.inForce(), otherwiseSeq)) update.run(eventSeq, id);
   }
 
   /**
-   * Thoughts that stand and are kept behind one of these fallen nodes, ascending. Behind what a person forgot,
-   * superseded, held back or rejected they stay: they say the same.
+   * Thoughts that stand and are kept behind a node that fell, ascending: all behind these, or those of these. Behind
+   * what a person forgot, superseded, held back or rejected they stay: they say the same.
    */
-  standingCopies(nodeIds: readonly number[]): number[] {
+  standingCopies(nodeIds: readonly number[], are: "survivors" | "copies"): StandingCopy[] {
+    const own = are === "survivors" ? "n.merged_into = given.value" : `n.id = given.value AND ${FALLEN_SURVIVOR}`;
     return this.#connection
-      .values<number>(
-        `SELECT n.id FROM json_each(?) fallen CROSS JOIN node n ON n.merged_into = fallen.value
-         CROSS JOIN node s ON s.id = fallen.value
+      .sql<StandingCopy>(
+        `SELECT n.id, s.recalled_by AS recalledBy FROM json_each(?) given CROSS JOIN node n ON ${own}
+         CROSS JOIN node s ON s.id = n.merged_into
          WHERE n.merged_into IS NOT NULL AND ${unrecalled("n")} AND n.erased_by IS NULL
            AND s.decayed <> ${FORGOTTEN} AND s.belief <= ${DISPUTED} ORDER BY n.id`,
       )
@@ -258,19 +294,30 @@ export class RecallEffects {
   }
 
   /**
-   * Of copies that a recall brought out: those that still stand alone, and the survivor that each stood behind, when
-   * that stands alone, too.
+   * Copies that recalls brought out from behind these survivors, which stand now: those of which nothing else changed
+   * since, recalled themselves or not.
    */
-  partedFrom(copyIds: readonly number[]): { readonly id: number; readonly survivorId: number }[] {
+  partedFrom(survivorIds: readonly number[]): PartedCopy[] {
+    const survivors = new Set(survivorIds);
+    const released = this.#connection
+      .tuples<[seq: number, released: Buffer]>(
+        "SELECT event_seq, released FROM recall_effect WHERE length(released) > 0",
+      )
+      .all()
+      .flatMap(([seq, ids]) => readIds(seq, ids));
     return this.#connection
-      .sql<{ id: number; survivorId: number }>(
+      .sql<PartedCopy>(
         `SELECT n.id, s.id AS survivorId FROM json_each(?) copy CROSS JOIN node n ON n.id = copy.value
          CROSS JOIN transition t ON t.node_id = n.id AND t.axis = ${MERGED_AXIS} AND t.new IS NULL
            AND t.event_seq = (SELECT max(event_seq) FROM transition WHERE node_id = n.id AND axis = ${MERGED_AXIS})
+         CROSS JOIN event e ON e.ledger_id IN (SELECT id FROM ledger WHERE own = 1) AND e.seq = t.event_seq
+           AND e.kind = 'recall.released'
          CROSS JOIN node s ON s.id = t.old
-         WHERE ${unhidden("n")} AND ${unhidden("s")} AND s.scope_id = n.scope_id ORDER BY n.id`,
+         WHERE n.merged_into IS NULL AND n.decayed = 0 AND n.erased_by IS NULL AND n.belief <= ${DISPUTED}
+           AND ${unhidden("s")} AND s.scope_id = n.scope_id ORDER BY n.id`,
       )
-      .all(JSON.stringify(copyIds));
+      .all(JSON.stringify([...new Set(released)]))
+      .filter(({ survivorId }) => survivors.has(survivorId));
   }
 
   /** Whether anything was ever recalled. */
@@ -319,13 +366,14 @@ export class RecallEffects {
   }
 }
 
-/** Nodes lie under the first recall in force that pins them, else under the newest. */
+/** Nodes lie under the first recall in force that pins them, else under the newest, else under this event. */
 function attribute(
   nodeIds: readonly number[],
   inForce: readonly { readonly eventSeq: number; readonly pinned: readonly number[] }[],
+  otherwiseSeq: number,
 ): Map<number, number> {
-  const newest = inForce.at(-1);
-  const under = new Map(newest === undefined ? [] : nodeIds.map((id) => [id, newest.eventSeq]));
+  const newestSeq = inForce.at(-1)?.eventSeq ?? otherwiseSeq;
+  const under = new Map(nodeIds.map((id) => [id, newestSeq]));
   for (const { eventSeq, pinned } of [...inForce].reverse()) {
     for (const id of pinned) if (under.has(id)) under.set(id, eventSeq);
   }

@@ -327,7 +327,7 @@ export class Thoughts {
     occurrences.insert(nodeId, legIds[0] ?? 0, input.occurrence, seq);
     this.#insertLabels("node_tag", nodeId, freshTags, seq);
     this.#insertSubjects(nodeId, freshSubjects, seq);
-    this.#advanceReferent(nodeId, input.occurrence.referent);
+    this.#advanceReferent(nodeId, input.occurrence.referent, seq);
     return seq;
   }
 
@@ -666,16 +666,17 @@ export class Thoughts {
     );
   }
 
-  /** Takes over the referent time of a new occurrence when it is later than the node's. */
-  #advanceReferent(nodeId: number, { from, to, kind }: StoredReferent): void {
-    if (kind === 0) return;
+  /** Takes over the referent time of a new occurrence when it is later than the node's, or nothing else stands. */
+  #advanceReferent(nodeId: number, { from, to, kind }: StoredReferent, seq: number): void {
     this.#parts.connection
       .sql(
         `UPDATE node SET referent_from = @from, referent_to = @to, referent_kind = @kind
-         WHERE id = @nodeId AND (referent_kind = 0
-           OR coalesce(@to, @from, 0) >= coalesce(referent_to, referent_from, 0))`,
+         WHERE id = @nodeId AND ((@kind > 0 AND (referent_kind = 0
+             OR coalesce(@to, @from, 0) >= coalesce(referent_to, referent_from, 0)))
+           OR NOT EXISTS (SELECT 1 FROM occurrence
+             WHERE node_id = @nodeId AND ended_seq IS NULL AND event_seq < @seq))`,
       )
-      .run({ nodeId, from, to, kind });
+      .run({ nodeId, from, to, kind, seq });
   }
 
   #hasTag(nodeId: number, labelId: number): boolean {

@@ -33,7 +33,8 @@ export function* findAlivenessFaults(
       const message = "a recall is said to be undone by an event that undid nothing";
       yield { event: formatEventId(effect.eventSeq), nodeId: null, message };
     }
-    if (effect.undoneSeq !== null || effect.pinned.length === 0) continue;
+    if (effect.undoneSeq !== null) continue;
+    // Where no recall is in force, what rests on itself lies under the event that left it so.
     inForce.add(effect.eventSeq);
     for (const id of effect.pinned) pinned.add(id);
   }

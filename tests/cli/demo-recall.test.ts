@@ -34,7 +34,7 @@ describe("demo recall", { timeout: SLOW }, () => {
     const contents = (found: readonly Found[]) => found.map(({ content }) => content);
     expect(report.merged).toBe(1);
     expect(contents(report.before)).toContain("Take the umbrella on Thursday");
-    expect(report.recall.counts).toEqual({ roots: 1, thoughts: 4, sources: 1, weakened: 1 });
+    expect(report.recall.counts).toEqual({ roots: 1, thoughts: 4, sources: 1, weakened: 1, released: 0 });
     expect(contents(report.after).sort()).toEqual(["Thursday's lunch with Ravi is in the garden", "You live in Pune"]);
     expect(report.deletingLeaves).toEqual(["Take the umbrella on Thursday", "Move Thursday's lunch with Ravi indoors"]);
     expect(report.deletingLoses).toEqual(["You live in Pune"]);

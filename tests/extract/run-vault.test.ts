@@ -7,6 +7,7 @@ import { runExtract } from "../../src/extract/run.ts";
 import { rebuildDerived } from "../../src/remember/rebuild.ts";
 import { search } from "../../src/retrieve/search.ts";
 import { checkIntegrity } from "../../src/store/integrity.ts";
+import { verifyHistory } from "../../src/store/verify.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 import { personLine } from "../support/claude-lines.ts";
 import {
@@ -164,6 +165,22 @@ describe("an edited note", () => {
     expect(await run()).toMatchObject({ thoughts: 0, reinforced: 1 });
     expect(textsOf()).toEqual(["One.", "Two.", "Three."]);
     expect(stateOf("Two.")).toBe("asserted");
+  });
+
+  it("takes the time of a paragraph that comes back from the note that it comes back in", async () => {
+    const put = (date: string, text: string) => folder.write("n.md", `---\ndate: ${date}\n---\n${text}\n`);
+    const yearOf = () =>
+      brain.store.thoughts.detail(nodeOfText(brain.store, "The kettle.")).referent?.from?.slice(0, 4);
+    put("2018-05-01", "The kettle.");
+    await run();
+    expect(yearOf()).toBe("2018");
+    put("2018-05-01", "Something else.");
+    await run();
+    expect(yearOf()).toBe("2018");
+    put("2010-05-01", "The kettle.");
+    await run();
+    expect(yearOf()).toBe("2010");
+    expect(verifyHistory(brain.store).problems).toEqual([]);
   });
 
   it("does not supersede across headings", async () => {

@@ -62,7 +62,7 @@ describe("the worked examples of the design", () => {
     expect(standing(...ids)).toEqual([true, true, true]);
     const { removed, counts } = recall(brain.store, { ids: [sourceId("C")] }, { rule }, "person");
     expect(removed.map(({ id }) => id)).toEqual([sourceId("C"), ids[1], ids[2]]);
-    expect(counts).toEqual({ roots: 1, thoughts: 2, sources: 1, weakened: 0 });
+    expect(counts).toEqual({ roots: 1, thoughts: 2, sources: 1, weakened: 0, released: 0 });
     expect(standing(...ids)).toEqual([true, false, false]);
     expectSound();
   });

@@ -20,7 +20,9 @@ import { takeCensus } from "../../src/store/census.ts";
 import { Store } from "../../src/store/store.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 import { createTestClock } from "../support/clock.ts";
+import { createTestFolder, extract, type TestFolder } from "../support/extract.ts";
 import { createHashEmbedder } from "../support/hash-embedder.ts";
+import { plansOf } from "../support/plans.ts";
 
 const SLOW = 240_000;
 const WORDS = "kettle garden gate river lamp bridge winter letter boat orchard candle mirror".split(" ");
@@ -91,6 +93,61 @@ async function happen(brain: TestStore, random: (below: number) => number): Prom
   }
 }
 
+interface Vault {
+  readonly folder: TestFolder;
+  readonly notes: Map<string, string[]>;
+  /** Paragraphs that were taken out, and may come back. */
+  readonly gone: string[];
+}
+
+/** One edit of a vault and what is read of it, or what a person or the night does to what was read. */
+async function edit(brain: TestStore, vault: Vault, random: (below: number) => number): Promise<void> {
+  const { folder, notes, gone } = vault;
+  const { store, clock } = brain;
+  const word = (below = WORDS.length) => WORDS[random(below)] ?? "";
+  const paragraph = () =>
+    `${[0, 1, 2, 3, 4].map(() => word()).join(" ")}${random(3) === 0 ? ` [[N${random(4)}]]` : ""}.`;
+  clock.advance(1 + random(3 * MS_PER_DAY));
+  const ids = list(store, { limit: 500, state: "all" }).map(({ id }) => id);
+  const any = () => ids[random(ids.length)] ?? "n_0000000000000000";
+  const name = `N${random(4)}`;
+  const texts = notes.get(name) ?? [];
+  const edits: readonly (() => unknown)[] = [
+    () => texts.splice(random(texts.length + 1), 0, paragraph()),
+    // What another note says too.
+    () => texts.push([...notes.values()][0]?.[0] ?? paragraph()),
+    () => gone.push(...texts.splice(random(texts.length), 1)),
+    () => texts.push(gone[random(gone.length)] ?? paragraph()),
+    () => gone.push(...texts.splice(0, texts.length, paragraph())),
+    () => texts.reverse(),
+  ];
+  const others: readonly (() => unknown)[] = [
+    () => forget(store, any(), "out of date", "person"),
+    () => supersede(store, any(), any(), "person"),
+    () => recall(store, { ids: [any()] }, { rule: "fair" }, "person"),
+    () => runSleep(store, brain.embedder),
+  ];
+  const kind = random(ids.length < 6 ? edits.length : edits.length + others.length);
+  try {
+    if (kind >= edits.length) return void (await others[kind - edits.length]?.());
+    edits[kind]?.();
+    notes.set(name, texts);
+    const date = random(2) === 0 ? `---\ntags: [${word(3)}]\ndate: 20${10 + random(15)}-05-01\n---\n` : "";
+    folder.write(`${name}.md`, `${date}${texts.join("\n\n")}\n`);
+    await extract(brain, folder.path);
+  } catch {
+    // Refused: nothing happened.
+  }
+}
+
+/** Gives a copy the order of turns of the brain, which is of today whenever one asks. */
+function takeOrder(copy: Store, path: string): void {
+  copy.connection.db.exec(`DROP INDEX occurrence_place; ATTACH '${path}' AS today;
+    UPDATE main.occurrence SET (ordinal, thread) = (SELECT t.ordinal, t.thread FROM today.occurrence t
+      WHERE t.id = main.occurrence.id);
+    DETACH today;`);
+}
+
 /** Everything that a reader can see of a brain, in an order of its own. */
 async function readAll(store: Store, at: number) {
   const embedder = createHashEmbedder();
@@ -148,6 +205,61 @@ describe("a brain as of a moment", () => {
       copy.close();
       past.close();
     }
+    brain.close();
+  });
+
+  it.each([1, 2, 3, 4])(
+    "is what a copy made then is, of notes that are edited (vault %i)",
+    { timeout: SLOW },
+    async (seed) => {
+      const random = createRandom(seed * 104_729);
+      const brain = createTestStore({ path: join(folder, `vault-${seed}.db`) });
+      const vault: Vault = { folder: createTestFolder(), notes: new Map(), gone: [] };
+      const moments: { at: number; path: string }[] = [];
+      for (let step = 0; step < 60; step++) {
+        await edit(brain, vault, random);
+        if (step % 10 !== 7) continue;
+        const path = join(folder, `vault-${seed}-${step}.db`);
+        brain.store.connection.db.exec(`VACUUM INTO '${path}'`);
+        moments.push({ at: brain.clock.now(), path });
+      }
+      const now = await readAll(brain.store, brain.clock.now());
+      const kinds = new Set(brain.store.ledger.list({ limit: 1_000 }).map(({ kind }) => kind));
+      expect([...kinds]).toEqual(expect.arrayContaining(["leg.ended", "thought.reinforced", "mention.joined"]));
+      for (const { at, path } of moments) {
+        const copy = Store.open(path, createTestClock(at));
+        takeOrder(copy, brain.path);
+        const past = Store.openAsOf(brain.path, at);
+        const then = await readAll(copy, at);
+        expect(then).not.toEqual(now);
+        expect(await readAll(past, at)).toEqual(then);
+        copy.close();
+        past.close();
+      }
+      brain.close();
+      vault.folder.close();
+    },
+  );
+
+  it("reaches links by their indexes, whether they stand or have ended", async () => {
+    const brain = createTestStore({ path: join(folder, "plans.db") });
+    const [first, second] = await brain.remember("the kettle in the garden", "the kettle in the orchard");
+    supersede(brain.store, second?.id ?? "", first?.id ?? "", "person");
+    const past = Store.openAsOf(brain.path, brain.clock.now());
+    const id = first?.id ?? "";
+    const nodeId = past.thoughts.resolve(id);
+    const plans = plansOf(past, () => {
+      show(past, id);
+      why(past, id);
+      history(past, id);
+      how(past, id, second?.id ?? "");
+      past.links.neighbors([nodeId], "similar", 10);
+      past.beliefs.relations([nodeId], 10);
+    });
+    const lines = plans.flatMap((plan) => plan.lines);
+    expect(lines).toContainEqual(expect.stringMatching(/^SEARCH main\.link USING .*\(from_id=\?/));
+    expect(lines.filter((line) => /^SCAN (?:main\.link|l)\b|^MATERIALIZE link/.test(line))).toEqual([]);
+    past.close();
     brain.close();
   });
 

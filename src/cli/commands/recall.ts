@@ -72,7 +72,7 @@ export function renderRecallResult(result: RecallResult, style: Style): string {
 
 /** Roots, what goes with the way down to each, and what only weakens. */
 export function reportLines(report: RecallReport, style: Style, goes: string, weakens: string): string[] {
-  const { rule, roots, counts, removed, weakened, replaced } = report;
+  const { rule, roots, counts, removed, weakened, released, replaced } = report;
   const rest = (shown: number, all: number) => (all > shown ? [`  … and ${all - shown} more`] : []);
   return [
     `recall of ${countOf(counts.roots, "root")} (${rule}): ${countOf(counts.thoughts, "thought")} and ` +
@@ -88,6 +88,9 @@ export function reportLines(report: RecallReport, style: Style, goes: string, we
     ...(counts.weakened === 0 ? [] : ["", style.bold(weakens)]),
     ...weakened.map(({ id, label }) => `  ${id}  ${firstLine(label, style)}`),
     ...rest(weakened.length, counts.weakened),
+    ...(counts.released === 0 ? [] : ["", style.bold("comes out from behind one that goes, on a source of its own")]),
+    ...released.map(({ id, label }) => `  ${id}  ${firstLine(label, style)}`),
+    ...rest(released.length, counts.released),
     ...(replaced.length === 0
       ? []
       : [
