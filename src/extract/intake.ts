@@ -145,6 +145,7 @@ export class Intake {
     const value = `v${valueKey.toString("latin1")}`;
     if (this.#met.has(record) || this.#store.occurrences.isKnown(recordDigest)) return { status: "known" };
     this.#met.add(record);
+    if (this.#restsOnFallen(input)) return { status: "refused", reason: "dead_source" };
     if (this.#store.tombstones.find(this.#scopeId, valueKey) !== null)
       return { status: "refused", reason: "tombstone" };
     const known = this.#store.thoughts.findByValue(this.#scopeId, valueKey);
@@ -156,6 +157,17 @@ export class Intake {
     if (known !== null || this.#met.has(value)) return { status: "reinforced" };
     this.#met.add(value);
     return { status: "created" };
+  }
+
+  /** Whether a source that the input cites is known and recalled. */
+  #restsOnFallen({ legs, occurrence }: RememberInput): boolean {
+    const { sources, recalls } = this.#store;
+    if (recalls.newestSeq() === 0) return false;
+    const cited = legs?.flatMap(({ parents }) => parents) ?? (occurrence === undefined ? [] : [occurrence.source]);
+    return cited.some((parent) => {
+      const nodeId = typeof parent === "string" ? null : sources.find(parent.type, parent.key);
+      return nodeId !== null && recalls.hasFallen(nodeId);
+    });
   }
 }
 

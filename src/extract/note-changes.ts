@@ -3,7 +3,7 @@
  * that are gone end, a thought that lost its last leg is superseded by what stands in its place or decays,
  * wikilinks are kept and those into the note follow its first thoughts. A thought that stands elsewhere stays.
  */
-import { type Actor, type Belief, DECAY_REASONS } from "../core/types.ts";
+import { type Actor, type Belief, DECAY_REASONS, type RememberResult } from "../core/types.ts";
 import { carryTrust } from "../remember/carry-trust.ts";
 import { matchStanding } from "../remember/match-standing.ts";
 import { supersedeNode } from "../remember/supersede.ts";
@@ -14,6 +14,7 @@ import { digestBaseName, isNoteLink, readMention, writeMention } from "./note-me
 import { describeBasis, type KeyedBlock, linksOf, type NotePlan, type NoteState } from "./note-plan.ts";
 import type { RunContext } from "./run-context.ts";
 import { headingKey } from "./vault-links.ts";
+import { isKeptOut, recallsSeen } from "./waiting.ts";
 
 const ACTOR: Actor = "extractor";
 const SOURCE_GONE = DECAY_REASONS.indexOf("source_gone");
@@ -43,8 +44,16 @@ export function prepareNote(run: RunContext, plan: NotePlan): void {
   run.notes.moveOccurrences(sourceId, moves, ACTOR);
 }
 
-/** After the new blocks were stored: ends what is gone, keeps links, and saves the note's place. */
-export function finishNote(run: RunContext, plan: NotePlan, arrivals: Arrivals): void {
+/**
+ * After the new blocks were stored: ends what is gone, keeps links, and saves the note's place.
+ * @param results of the plan's inputs, in order
+ */
+export function finishNote(
+  run: RunContext,
+  plan: NotePlan,
+  results: readonly RememberResult[],
+  arrivals: Arrivals,
+): void {
   const { store, notes } = run;
   const sourceId = store.sources.find("file", plan.source.key);
   if (sourceId !== null) {
@@ -62,6 +71,7 @@ export function finishNote(run: RunContext, plan: NotePlan, arrivals: Arrivals):
     format: "markdown",
     key: plan.source.key,
     folders: digestFoldersOf(store, plan.file.absolute),
+    ...(isKeptOut(results) ? { waiting: recallsSeen(store) } : {}),
   };
   store.operations.saveExtractCursor(
     digestFile(store, plan.file.absolute),

@@ -43,6 +43,8 @@ export interface NoteState {
   readonly key: string;
   /** Digests of the folders the file lies in, for finding the notes of a vault. */
   readonly folders: readonly string[];
+  /** Set when blocks were refused because of a recall; see `waiting.ts`. */
+  readonly waiting?: number;
 }
 
 export interface NotePlan {

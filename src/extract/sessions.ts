@@ -14,6 +14,7 @@ import { type Line, readLines } from "./lines.ts";
 import { createParagraphReader } from "./plain-text.ts";
 import { isJsonObject } from "./record-fields.ts";
 import type { RunContext } from "./run-context.ts";
+import { isKeptOut, isWorthAnotherTry, recallsSeen } from "./waiting.ts";
 
 export type RecordFormat = Exclude<Format, "markdown">;
 
@@ -80,6 +81,8 @@ interface SavedState {
   readonly tail: string;
   readonly reader: unknown;
   readonly rewindTargets: readonly (readonly [string, string])[];
+  /** Set when texts after this place were refused because of a recall; see `waiting.ts`. */
+  readonly waiting?: number;
 }
 
 async function findPlace(file: FileFacts, format: RecordFormat, run: RunContext): Promise<Place | "unchanged"> {
@@ -89,7 +92,7 @@ async function findPlace(file: FileFacts, format: RecordFormat, run: RunContext)
   if (saved.format !== format || saved.subagents !== run.subagents) return START;
   const standing = compareWithCursor(run.store, file, cursor);
   if (standing === "fresh") return START;
-  if (standing === "same" && saved.complete) return "unchanged";
+  if (standing === "same" && saved.complete && !isWorthAnotherTry(run.store, saved.waiting)) return "unchanged";
   const tail = await digestTail(run.store, file.absolute, cursor.offset).catch(() => null);
   if (tail !== saved.tail) return START;
   return { offset: cursor.offset, line: cursor.line, state: saved.reader, rewindTargets: saved.rewindTargets };
@@ -171,6 +174,10 @@ class RecordExtraction {
   /** The last place from which reading could go on. */
   #place: Place;
   #savedOffset: number;
+  /** The place before the first text that a recall keeps out; none after it is saved. */
+  #heldPlace: Place | null = null;
+  /** The place that was saved last. */
+  #savedPlace: Place;
 
   constructor(
     file: FileFacts | null,
@@ -186,6 +193,7 @@ class RecordExtraction {
     this.#reader = reader;
     this.#place = place;
     this.#savedOffset = place.offset;
+    this.#savedPlace = place;
     this.#run = run;
     this.#rewindTargets = new Map(place.rewindTargets);
   }
@@ -277,11 +285,13 @@ class RecordExtraction {
     this.#pending = [];
     const save = await this.#prepareSave(options.complete === true);
     await this.#run.intake.store(inputs, {
-      alongside: () => {
+      alongside: (results) => {
         options.alongside?.();
+        if (isKeptOut(results)) this.#heldPlace ??= this.#savedPlace;
         save();
       },
     });
+    this.#savedPlace = this.#heldPlace ?? this.#place;
     this.#savedOffset = this.#place.offset;
   }
 
@@ -289,22 +299,26 @@ class RecordExtraction {
     const file = this.#file;
     if (file === null || this.#run.dryRun) return () => undefined;
     const { store, subagents } = this.#run;
-    const { offset, line, state, rewindTargets } = this.#place;
-    const tail = await digestTail(store, file.absolute, offset).catch(() => "");
-    const saved: SavedState = {
-      version: 1,
-      format: this.#format,
-      subagents,
-      complete,
-      tail,
-      reader: state ?? null,
-      rewindTargets,
-    };
-    return () =>
+    const tailOf = ({ offset }: Place) => digestTail(store, file.absolute, offset).catch(() => "");
+    const place = this.#place;
+    const [tail, savedTail] = await Promise.all([tailOf(place), tailOf(this.#savedPlace)]);
+    return () => {
+      const { offset, line, state, rewindTargets } = this.#heldPlace ?? place;
+      const saved: SavedState = {
+        version: 1,
+        format: this.#format,
+        subagents,
+        complete,
+        tail: this.#heldPlace === null ? tail : savedTail,
+        reader: state ?? null,
+        rewindTargets,
+        ...(this.#heldPlace === null ? {} : { waiting: recallsSeen(store) }),
+      };
       store.operations.saveExtractCursor(
         digestFile(store, file.absolute),
         makeCursor(store, file, { offset, line, state: saved }),
       );
+    };
   }
 
   #noteRewindTarget(recordKey: string, record: Buffer): void {

@@ -22,6 +22,7 @@ import {
 } from "./note-plan.ts";
 import type { RunContext } from "./run-context.ts";
 import { createLinkResolver } from "./vault-links.ts";
+import { isWorthAnotherTry } from "./waiting.ts";
 
 /** What a run asks of one vault. */
 export interface VaultWork {
@@ -128,7 +129,8 @@ class VaultExtraction {
     for (const note of this.#work.notes) {
       const facts = await readFacts(note.path, note.absolute, (rule) => tally.fail(note.path, null, rule));
       if (facts === null) continue;
-      const isKnown = findNoteState(this.#run, note.absolute) !== null;
+      const known = findNoteState(this.#run, note.absolute);
+      const isKnown = known !== null;
       const refused = this.#refuse(facts, isKnown);
       if (refused !== null) {
         if (note.explicit) tally.fail(note.path, null, refused);
@@ -136,7 +138,8 @@ class VaultExtraction {
         progress.finish(facts.size);
         continue;
       }
-      const cursor = isKnown ? store.operations.extractCursor(digestFile(store, note.absolute)) : null;
+      const isAwaited = known !== null && isWorthAnotherTry(store, known.waiting);
+      const cursor = isKnown && !isAwaited ? store.operations.extractCursor(digestFile(store, note.absolute)) : null;
       if (cursor !== null && compareWithCursor(store, facts, cursor) === "same") {
         tally.files += 1;
         tally.skip("unchanged");
@@ -267,8 +270,12 @@ class VaultExtraction {
         beforehand: () => {
           for (const plan of plans) prepareNote(this.#run, plan);
         },
-        alongside: () => {
-          for (const plan of plans) finishNote(this.#run, plan, this.#arrivals);
+        alongside: (results) => {
+          let done = 0;
+          for (const plan of plans) {
+            finishNote(this.#run, plan, results.slice(done, done + plan.inputs.length), this.#arrivals);
+            done += plan.inputs.length;
+          }
         },
       },
     );

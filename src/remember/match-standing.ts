@@ -12,7 +12,7 @@ import { releaseCopies, settleRecalls } from "./settle.ts";
  * changed them. Loads no graph where nothing was ever recalled and each node has a leg of sources alone, or none.
  */
 export function matchStanding(store: Store, nodeIds: readonly number[], actor: Actor): void {
-  if (!store.recalls.hasAny() && !nodeIds.some((id) => store.legs.standsOnThoughtsAlone(id))) return;
+  if (store.recalls.newestSeq() === 0 && !nodeIds.some((id) => store.legs.standsOnThoughtsAlone(id))) return;
   settleRecalls(store, actor);
   const graph = store.aliveness.current();
   const seen = new Set<number>();

@@ -77,7 +77,7 @@ export class RecallEffects {
    * same transaction.
    */
   insert(effect: Pick<RecallEffect, "eventSeq" | "removed" | "restored" | "pinned">): void {
-    const pinned = effect.pinned.length === 0 && this.#pinned?.newestSeq === this.#newestSeq() ? this.#pinned : null;
+    const pinned = effect.pinned.length === 0 && this.#pinned?.newestSeq === this.newestSeq() ? this.#pinned : null;
     this.#pinned = pinned === null ? null : { newestSeq: effect.eventSeq, ids: pinned.ids };
     this.#connection
       .sql("INSERT INTO recall_effect (event_seq, removed, restored, pinned) VALUES (?, ?, ?, ?)")
@@ -120,7 +120,7 @@ export class RecallEffects {
 
   /** Everything that a recall in force pins. Asked for every known value that is met, so it is kept. */
   pinnedNow(): ReadonlySet<number> {
-    const newestSeq = this.#newestSeq();
+    const newestSeq = this.newestSeq();
     // Whatever changes the pins, in whichever process, writes an effect.
     if (this.#pinned?.newestSeq !== newestSeq) {
       this.#pinned = { newestSeq, ids: new Set(this.inForce().flatMap(({ pinned }) => pinned)) };
@@ -133,7 +133,8 @@ export class RecallEffects {
     return new Set(this.inForce().flatMap((recall) => (recall.eventSeq === eventSeq ? [] : recall.pinned)));
   }
 
-  #newestSeq(): number {
+  /** The event that changed last what stands; 0 before the first. */
+  newestSeq(): number {
     return this.#connection.values<number>("SELECT coalesce(max(event_seq), 0) FROM recall_effect").get() ?? 0;
   }
 
@@ -318,11 +319,6 @@ export class RecallEffects {
       )
       .all(JSON.stringify([...new Set(released)]))
       .filter(({ survivorId }) => survivors.has(survivorId));
-  }
-
-  /** Whether anything was ever recalled. */
-  hasAny(): boolean {
-    return this.#connection.values<number>("SELECT 1 FROM recall_effect LIMIT 1").get() !== undefined;
   }
 
   hasFallen(nodeId: number): boolean {
