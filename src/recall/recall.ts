@@ -74,6 +74,8 @@ export interface RecallReport {
   readonly released: readonly RecalledNode[];
   /** Thoughts that went out of search because one that goes now took their place; `supersede --undo` brings them back. */
   readonly replaced: readonly RecalledNode[];
+  /** Events of recalls in force that pulled the same back already, by which another would change nothing. */
+  readonly alreadyBy: readonly string[];
 }
 
 export interface RecallPreview extends RecallReport {
@@ -82,7 +84,7 @@ export interface RecallPreview extends RecallReport {
 }
 
 export interface RecallResult extends RecallReport {
-  /** The event to undo it by; null when everything was pinned by an earlier recall already. */
+  /** The event to undo it by; null when `alreadyBy` names one. */
   readonly event: string | null;
 }
 
@@ -110,25 +112,28 @@ export function previewRecall(store: Store, target: RecallTarget, options: Recal
       like: store.thoughts.publicId(likeId),
       cosine,
     }));
-    return { ...describe(store, rule, rootIds, plan, limit), alike };
+    return { ...describe(store, rule, rootIds, plan, limit), alreadyBy: recalledBefore(store, rootIds, plan), alike };
   });
 }
 
 /**
- * Pulls the target back, durably, and tells what went. What an earlier recall pins already is pinned by this one, too.
+ * Pulls the target back, durably, and tells what went. What an earlier recall of other roots pins already is pinned by
+ * this one, too, and stays down when that one is undone.
  * @throws DormouseError `usage`, `not_found`, `erased`.
  */
 export function recall(store: Store, target: RecallTarget, options: RecallOptions, actor: Actor): RecallResult {
   const limit = checkLimit(options.limit);
-  const { event, rootIds, rule, plan } = commitRecall(store, target, options.rule, actor);
+  const { event, alreadyBy, rootIds, rule, plan } = commitRecall(store, target, options.rule, actor);
   const report = store.read(() => describe(store, rule, rootIds, plan, limit));
   settleRecalls(store, actor, options.onProgress);
-  return { ...report, event };
+  return { ...report, alreadyBy, event };
 }
 
 /** A recall that is in force. */
 export interface CommittedRecall {
+  /** Null when `alreadyBy` names one. */
   readonly event: string | null;
+  readonly alreadyBy: readonly string[];
   readonly rootIds: readonly number[];
   readonly rule: RecallRule;
   readonly plan: RecallPlan;
@@ -147,9 +152,9 @@ export function commitRecall(
     const rootIds = resolveTarget(store, target);
     const graph = store.aliveness.current();
     if (rootIds.every((id) => graph.isPinned(id))) {
-      // A fair recall of the same pins no more than its roots.
       const known = graph.preview(rootIds, rule);
-      if (known.pinned.every((id) => graph.isPinned(id))) return { event: null, rootIds, rule, plan: known };
+      const alreadyBy = recalledBefore(store, rootIds, known);
+      if (alreadyBy.length > 0) return { event: null, alreadyBy, rootIds, rule, plan: known };
     }
     const plan = graph.recall(rootIds, rule);
     const seq = store.ledger.record({
@@ -167,7 +172,7 @@ export function commitRecall(
     const removed = rule === "strict" ? plan.fallen : Array.from(Int32Array.from(plan.fallen).sort());
     store.recalls.insert({ eventSeq: seq, removed, restored: [], pinned: plan.pinned });
     store.aliveness.noteSeq(seq);
-    return { event: formatEventId(seq), rootIds, rule, plan };
+    return { event: formatEventId(seq), alreadyBy: [], rootIds, rule, plan };
   });
 }
 
@@ -262,7 +267,7 @@ function describe(
   rootIds: readonly number[],
   plan: RecallPlan,
   limit: number,
-): RecallReport {
+): Omit<RecallReport, "alreadyBy"> {
   const sources = store.sources.count(plan.fallen);
   const fallen = new Set(plan.fallen);
   const released = store.recalls.standingCopies(plan.fallen, "survivors").filter(({ id }) => !fallen.has(id));
@@ -285,6 +290,25 @@ function describe(
     released: released.slice(0, limit).map(({ id }) => nodeView(store, id)),
     replaced: store.beliefs.replacedBy(plan.fallen, limit).map((id) => nodeView(store, id)),
   };
+}
+
+/**
+ * Recalls in force that were asked for all these roots, and pin all that this one would. What a recall of other roots
+ * pins is no such thing: it is given back with them.
+ */
+function recalledBefore(store: Store, rootIds: readonly number[], plan: RecallPlan): string[] {
+  const roots = rootIds.map((id) => store.thoughts.publicId(id));
+  return store.recalls.inForce().flatMap(({ eventSeq, pinned }) => {
+    const known = new Set(pinned);
+    if (!plan.pinned.every((id) => known.has(id))) return [];
+    const named = new Set(rootsOf(store.ledger.get(eventSeq)?.payload));
+    return roots.every((id) => named.has(id)) ? [formatEventId(eventSeq)] : [];
+  });
+}
+
+function rootsOf(payload: unknown): unknown[] {
+  const isNamed = typeof payload === "object" && payload !== null && "roots" in payload;
+  return isNamed && Array.isArray(payload.roots) ? payload.roots : [];
 }
 
 function nodeView(store: Store, nodeId: number): RecalledNode {

@@ -420,7 +420,7 @@ function meetKnown(store: Store, known: NodeState, thought: Prepared, placement:
     .filter(({ belief }) => belief === "superseded")
     .map(({ id }) => ({ id, seq: store.beliefs.supersededBySeq(id) ?? 0 }));
   const { tags = [], subjects = [] } = thought.input;
-  const wasGone = thought.input.legs !== undefined && !store.legs.hasStanding(known.id);
+  const wasGone = !store.legs.hasStanding(known.id);
   const seq = store.thoughts.reinforce(
     known.id,
     {
@@ -439,7 +439,8 @@ function meetKnown(store: Store, known: NodeState, thought: Prepared, placement:
   if (hadFallen) riseAgain(store, known.id, seq, actor);
   else {
     if (wasGone && store.legs.standsOnThoughtsAlone(known.id)) matchStanding(store, [known.id], actor);
-    if (placement.trust > known.trust) carryTrust(store, [known.id], actor);
+    // What it was trusted by may have left its file long ago: then the new leg alone says how far it is trusted.
+    if (wasGone || placement.trust > known.trust) carryTrust(store, [known.id], actor);
   }
   const revives = hasFallen || hadFallen || superseded.length > 0;
   return { id: survivor.publicId, status: revives ? "revived" : "reinforced" };
@@ -477,11 +478,10 @@ function standAgain(store: Store, { id, decayed, belief }: NodeState): Change[] 
   return [...changes, { nodeId: id, axis: "belief", to }];
 }
 
-/** What a new meeting sets besides: trust by its leg, and explicit attributes; those not named stay as they were. */
+/** Explicit attributes that a new meeting sets; those not named stay as they were. */
 function attributeChanges(store: Store, known: NodeState, input: RememberInput, placement: Placement): Change[] {
   const nodeId = known.id;
   const changes: Change[] = [];
-  if (placement.trust > known.trust) changes.push({ nodeId, axis: "trust", to: placement.trust });
   if (input.kind !== undefined) {
     changes.push({ nodeId, axis: "kind_id", to: store.labels.intern("kind", input.kind, placement.actor) });
   }

@@ -241,6 +241,14 @@ export class Ledger {
     return this.#tail?.at ?? this.#now();
   }
 
+  /** One event of the ledger that is written to; null when there is none with this number. */
+  get(seq: number): EventView | null {
+    const row = this.#connection
+      .sql<EventRow>("SELECT seq, kind, actor, at, payload, chain FROM event WHERE ledger_id = ? AND seq = ?")
+      .get(this.#current().id, seq);
+    return row === undefined ? null : rowToEventView(row);
+  }
+
   /** Newest first; `since` is exclusive; `nodeId` keeps the events that touched the node, found through indexes. */
   list(options: { nodeId?: number; since?: number; limit: number }): EventView[] {
     const columns = "SELECT seq, kind, actor, at, payload, chain FROM event";

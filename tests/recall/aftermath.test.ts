@@ -52,6 +52,34 @@ describe("one rule after the other", () => {
   });
 });
 
+describe("one recall after another that pins the same", () => {
+  it("stays down by its own recall when the one of its source is undone", async () => {
+    const { store } = brain;
+    const thought = await remember("the lift is out of order", [source("A")]);
+    const strict = recall(store, { ids: [sourceId("A")] }, { rule: "strict" }, "person");
+    const own = recall(store, { ids: [thought] }, {}, "person");
+    expect(own).toMatchObject({ event: expect.any(String), alreadyBy: [] });
+    unrecall(store, strict.event ?? "", "person");
+    expect(standing(thought)).toEqual([false]);
+    expectSound();
+    unrecall(store, own.event ?? "", "person");
+    expect(standing(thought)).toEqual([true]);
+    expectSound();
+  });
+
+  it("is none when the same was asked for before, and names that", async () => {
+    const { store } = brain;
+    const thought = await remember("the lift is out of order", [source("A")]);
+    const both = { ids: [sourceId("A"), thought] };
+    const first = recall(store, both, {}, "person");
+    expect(previewRecall(store, { ids: [thought] }).alreadyBy).toEqual([first.event]);
+    expect(recall(store, { ids: [thought] }, {}, "person")).toMatchObject({ event: null, alreadyBy: [first.event] });
+    expect(recall(store, both, {}, "person")).toMatchObject({ event: null, alreadyBy: [first.event] });
+    // Nothing rests on them, so the strict rule pins the same two.
+    expect(recall(store, both, { rule: "strict" }, "person")).toMatchObject({ event: null, alreadyBy: [first.event] });
+  });
+});
+
 describe("a copy behind a survivor that fell", () => {
   const TEXT = "The heating in the cellar is serviced every autumn by Miller and sons";
 

@@ -66,6 +66,18 @@ describe("the trust of a thought", () => {
     expectSound();
   });
 
+  it("is that of the page alone which says it again after the trusted note dropped it", async () => {
+    const { store } = brain;
+    const claim = await remember("the well has clean water", [source("note")]);
+    const plan = await remember("drink from the well", [claim]);
+    const leg = store.legs.find(nodeOf(claim), { axiom: false, parentIds: [store.sources.find("page", "note") ?? 0] });
+    store.write(() => store.legs.end(nodeOf(claim), [leg ?? 0], "extractor", "source_gone"));
+    expect(trustOf(claim, plan)).toEqual(["trusted", "trusted"]);
+    await expectAudited(store, () => remember("the well has clean water", [source("forum", "untrusted")]));
+    expect(trustOf(claim, plan)).toEqual(["untrusted", "untrusted"]);
+    expectSound();
+  });
+
   it("is not raised by thoughts that rest on each other", async () => {
     const first = await remember("first of a circle", [source("rumour", "untrusted")]);
     const second = await remember("second of a circle", [first]);

@@ -46,6 +46,7 @@ function renderPreview(preview: RecallPreview, style: Style): string {
   const { alike } = preview;
   return [
     ...reportLines(preview, style, "would go", "would lose a leg and stand"),
+    ...(preview.alreadyBy.length === 0 ? [] : ["", alreadyLine(preview)]),
     ...(alike.length === 0
       ? []
       : [
@@ -60,9 +61,13 @@ function renderPreview(preview: RecallPreview, style: Style): string {
   ].join("\n");
 }
 
+function alreadyLine({ alreadyBy }: RecallReport): string {
+  return `this was recalled already, by ${alreadyBy.join(", ")}`;
+}
+
 /** What went, and how to undo it. */
 export function renderRecallResult(result: RecallResult, style: Style): string {
-  if (result.event === null) return "an earlier recall pins all of this already; nothing was changed";
+  if (result.event === null) return `${alreadyLine(result)}; nothing was changed`;
   return [
     ...reportLines(result, style, "went", "lost a leg and stands"),
     "",
