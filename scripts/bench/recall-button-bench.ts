@@ -1,13 +1,14 @@
 /**
- * The recall button: pulling back sources with about 10,000 and about 20 thoughts beneath them, beside one recursive
- * query with its UPDATE on a copy of the same file, each durable. And what the graph behind it takes: bytes a node,
- * and the time until it is there, from the file's rows and from its snapshot.
+ * The recall button: pulling back a tool that 10,000 thoughts of all years rest on, and a source with about 20 beneath
+ * it, beside one recursive query with its UPDATE on a copy of the same file, each durable. And what the graph behind it
+ * takes: bytes a node, and the time until it is there, from the file's rows and from its snapshot.
  */
 import { copyFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import * as sqliteVec from "sqlite-vec";
+import { batchesOf } from "../../src/core/batches.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { commitRecall, type RecallTarget, unrecall } from "../../src/recall/recall.ts";
+import { commitRecall, unrecall } from "../../src/recall/recall.ts";
 import { settleRecalls } from "../../src/remember/settle.ts";
 import { Store } from "../../src/store/store.ts";
 import { percentile } from "../statistics.ts";
@@ -15,15 +16,18 @@ import type { BenchReport, Progress } from "./figures.ts";
 import { soakRecalls } from "./recall-soak.ts";
 import type { BrainShelf } from "./shelf.ts";
 
-/** Nodes that a recall should take. */
-const SIZES = [10_000, 20] as const;
+/** Thoughts that rest on the tool, spread over the whole life of the brain. */
+const TOOL_THOUGHTS = 10_000;
+/** Thoughts beneath the small source. */
+const FEW = 20;
+/** Legs added in one transaction. */
+const LEG_BATCH = 1_000;
 const REPEATS = 7;
 /** Recalls on random graphs, each against the fixpoint. */
 const SOAKED = 100_000;
 
 interface RecallFigures {
   readonly nodes: number;
-  readonly wanted: number;
   readonly removed: number;
   readonly commitMs: number;
   readonly settleMs: number;
@@ -53,10 +57,12 @@ export async function benchRecallButton(
     const path = shelf.pathOf(`recall-button-${nodes}.db`);
     const plainPath = shelf.pathOf(`recall-plain-${nodes}.db`);
     copyFileSync(await shelf.brainOf(nodes), path);
+    onProgress(`a tool that thoughts among ${nodes} rest on`);
+    const toolId = addTool(path);
     copyFileSync(path, plainPath);
-    onProgress(`recalling in ${nodes} thoughts`);
+    onProgress(`the graph of ${nodes} thoughts`);
     graphs.push(measureGraph(path, nodes));
-    recalls.push(...measureRecalls(path, plainPath, nodes));
+    recalls.push(...measureRecalls(path, plainPath, { nodes, toolId, onProgress }));
   }
   onProgress(`${SOAKED} recalls against the fixpoint`);
   const soak = soakRecalls(SOAKED);
@@ -123,13 +129,57 @@ function openGraph(path: string, keepSnapshot: boolean) {
   }
 }
 
-function measureRecalls(path: string, plainPath: string, nodes: number): RecallFigures[] {
+/**
+ * Gives thoughts at even distances a further leg: what they rest on, together with a tool whose results they cite.
+ * @returns the tool
+ */
+function addTool(path: string): number {
+  const store = Store.open(path, systemClock);
+  try {
+    const highest = store.connection.values<number>("SELECT max(id) FROM node").get() ?? 0;
+    const step = highest / TOOL_THOUGHTS;
+    const wanted = Array.from({ length: TOOL_THOUGHTS }, (_, index) => Math.floor((index + 0.5) * step));
+    const thoughtAt = store.connection.values<number>(
+      "SELECT id FROM node WHERE id >= ? AND role = 1 ORDER BY id LIMIT 1",
+    );
+    const sourceOf = store.connection.values<number>(
+      "SELECT parent_id FROM derivation WHERE child_id = ? AND parent_role = 0 LIMIT 1",
+    );
+    const tool = { type: "tool", key: "bench", name: "tool:bench", trust: "untrusted" } as const;
+    const toolId = store.write(() => store.sources.intern(tool, store.scopes.loosest(), "extractor"));
+    for (const ids of batchesOf(wanted, LEG_BATCH)) {
+      store.write(() => {
+        for (const id of ids) {
+          const nodeId = thoughtAt.get(id) ?? 0;
+          const parentIds = [sourceOf.get(nodeId) ?? toolId, toolId].sort((a, b) => a - b);
+          const leg = { axiom: false, parentIds: [...new Set(parentIds)] };
+          if (store.legs.find(nodeId, leg) !== null) continue;
+          const payload = { node: store.thoughts.publicId(nodeId), legs: [store.legs.describe(leg)] };
+          store.legs.insert(nodeId, leg, store.ledger.record({ kind: "leg.added", actor: "extractor", payload }));
+        }
+      });
+    }
+    return toolId;
+  } finally {
+    store.close();
+  }
+}
+
+interface Subject {
+  readonly nodes: number;
+  readonly toolId: number;
+  readonly onProgress: Progress;
+}
+
+function measureRecalls(path: string, plainPath: string, { nodes, toolId, onProgress }: Subject): RecallFigures[] {
   const store = Store.open(path, systemClock);
   const plain = openPlain(plainPath);
   try {
-    return SIZES.map((wanted) => {
-      const { target, rootIds } = chooseRoots(store, wanted);
-      const samples = Array.from({ length: REPEATS }, () => {
+    return [toolId, smallSource(store)].map((rootId) => {
+      const rootIds = [rootId];
+      const target = { ids: [store.thoughts.publicId(rootId)] };
+      const samples = Array.from({ length: REPEATS }, (_, round) => {
+        onProgress(`recalling in ${nodes} thoughts, ${round + 1} of ${REPEATS}`);
         const { baselineMs, obeyedMs } = plain(rootIds);
         let event = "";
         let removed = 0;
@@ -145,7 +195,6 @@ function measureRecalls(path: string, plainPath: string, nodes: number): RecallF
       const median = (pick: (sample: (typeof samples)[number]) => number) => percentile(samples.map(pick), 0.5);
       return {
         nodes,
-        wanted,
         removed: samples[0]?.removed ?? 0,
         commitMs: median((sample) => sample.commitMs),
         settleMs: median((sample) => sample.settleMs),
@@ -159,24 +208,15 @@ function measureRecalls(path: string, plainPath: string, nodes: number): RecallF
   }
 }
 
-/**
- * Sources beneath which about so many nodes lie: one, where there is such a one, else some spread over the whole life
- * of the brain, as the results of a tool are.
- */
-function chooseRoots(store: Store, wanted: number): { target: RecallTarget; rootIds: number[] } {
+/** The first source that about so few nodes rest on. */
+function smallSource(store: Store): number {
   return store.read(() => {
     const graph = store.aliveness.current();
-    const bySize = store.connection
-      .values<number>("SELECT node_id FROM source ORDER BY node_id")
-      .all()
-      .map((id) => ({ id, size: graph.preview([id], "strict").fallen.length }));
-    const single = bySize.find(({ size }) => size > 0.8 * wanted && size < 1.2 * wanted);
-    const small = bySize.filter(({ size }) => size < 0.2 * wanted);
-    const total = small.reduce((sum, { size }) => sum + size, 0);
-    const step = Math.max(1, Math.floor(total / wanted));
-    const rootIds =
-      single === undefined ? small.filter((_, index) => index % step === 0).map(({ id }) => id) : [single.id];
-    return { rootIds, target: { ids: rootIds.map((id) => store.thoughts.publicId(id)) } };
+    for (const id of store.connection.values<number>("SELECT node_id FROM source ORDER BY node_id").all()) {
+      const size = graph.preview([id], "strict").fallen.length;
+      if (size > 0.8 * FEW && size < 1.2 * FEW) return id;
+    }
+    throw new Error(`no source has about ${FEW} nodes beneath it`);
   });
 }
 

@@ -6,7 +6,7 @@ import type { RecallPlan } from "../graph/recall-plan.ts";
 import { MODEL_GAUGES } from "../store/operations.ts";
 import type { Store } from "../store/store.ts";
 
-/** Of what goes, so many are compared; spread evenly, roots' nearest first. */
+/** Of the thoughts that go, so many are compared; spread evenly over them, parents first. */
 const SAMPLE = 40;
 /** Neighbours asked for each. */
 const NEIGHBORS = 12;
@@ -25,16 +25,17 @@ export interface Alike {
 export function findAlike(store: Store, plan: RecallPlan): Alike[] {
   if (store.models.active() === null || plan.fallen.length === 0) return [];
   const least = linkCosine(store);
-  const going = new Set(plan.fallen);
   const best = new Map<number, Alike>();
-  const filter = { scopeIds: store.scopes.readableIds() };
-  const step = Math.max(1, plan.removed.length / SAMPLE);
-  for (let at = 0; at < plan.removed.length; at += step) {
-    const likeId = plan.removed[Math.floor(at)] ?? 0;
+  const filter = { scopeIds: store.scopes.readableIds(), except: new Set(plan.fallen) };
+  // Sources, which have no vector, come first.
+  const thoughts = plan.removed.slice(store.sources.count(plan.fallen));
+  const step = Math.max(1, thoughts.length / SAMPLE);
+  for (let at = 0; at < thoughts.length; at += step) {
+    const likeId = thoughts[Math.floor(at)] ?? 0;
     const vector = store.vectors.get(likeId);
     if (vector === null) continue;
     for (const { nodeId: id, cosine } of store.vectors.nearest(vector, NEIGHBORS, filter).neighbors) {
-      if (cosine < least || going.has(id) || cosine <= (best.get(id)?.cosine ?? -1)) continue;
+      if (cosine < least || cosine <= (best.get(id)?.cosine ?? -1)) continue;
       if (plan.pathTo(id).length === 0) best.set(id, { id, likeId, cosine: Math.round(cosine * 1000) / 1000 });
     }
   }

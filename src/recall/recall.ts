@@ -2,6 +2,7 @@
  * The recall button: pulls a source or a thought back with everything that rested on it, and puts it back. A recall
  * is one event and one row of what it took; every reader obeys from its commit on. Destroys nothing.
  */
+import { batchesOf } from "../core/batches.ts";
 import { DormouseError } from "../core/errors.ts";
 import { formatEventId, parseEventId } from "../core/ids.ts";
 import { checkCount } from "../core/limits.ts";
@@ -99,13 +100,14 @@ export interface UnrecallResult {
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
+const READ_BATCH = 500;
 
 /** What `recall` would do. Changes nothing. @throws DormouseError `usage`, `not_found`. */
 export function previewRecall(store: Store, target: RecallTarget, options: RecallOptions = {}): RecallPreview {
   const limit = checkLimit(options.limit);
   return store.read(() => {
     const rootIds = resolveTarget(store, target);
-    const rule = options.rule ?? "fair";
+    const rule = checkRule(options.rule);
     const plan = store.aliveness.current().preview(rootIds, rule);
     const alike = findAlike(store, plan).map(({ id, likeId, cosine }) => ({
       ...nodeView(store, id),
@@ -143,9 +145,10 @@ export interface CommittedRecall {
 export function commitRecall(
   store: Store,
   target: RecallTarget,
-  rule: RecallRule = "fair",
+  wantedRule: RecallRule = "fair",
   actor: Actor = "person",
 ): CommittedRecall {
+  const rule = checkRule(wantedRule);
   // Built, or brought up to date, before anybody has to wait for it.
   store.read(() => store.aliveness.current());
   return store.write(() => {
@@ -277,7 +280,7 @@ function describe(
   });
   return {
     rule,
-    roots: rootIds.slice(0, limit).map((id) => nodeView(store, id)),
+    roots: readableOf(store, rootIds, limit).map((id) => nodeView(store, id)),
     counts: {
       roots: rootIds.length,
       thoughts: plan.fallen.length - sources,
@@ -285,10 +288,14 @@ function describe(
       weakened: plan.weakened.length,
       released: released.length,
     },
-    removed: plan.removed.slice(0, limit).map(reached),
-    weakened: plan.weakened.slice(0, limit).map(reached),
-    released: released.slice(0, limit).map(({ id }) => nodeView(store, id)),
-    replaced: store.beliefs.replacedBy(plan.fallen, limit).map((id) => nodeView(store, id)),
+    removed: readableOf(store, plan.removed, limit).map(reached),
+    weakened: readableOf(store, plan.weakened, limit).map(reached),
+    released: readableOf(
+      store,
+      released.map(({ id }) => id),
+      limit,
+    ).map((id) => nodeView(store, id)),
+    replaced: readableOf(store, store.beliefs.replacedBy(plan.fallen, limit), limit).map((id) => nodeView(store, id)),
   };
 }
 
@@ -311,11 +318,27 @@ function rootsOf(payload: unknown): unknown[] {
   return isNamed && Array.isArray(payload.roots) ? payload.roots : [];
 }
 
+/** The first of them that the session may read: a recall reaches into every scope, its words do not leave them. */
+function readableOf(store: Store, nodeIds: readonly number[], limit: number): number[] {
+  const shown: number[] = [];
+  for (const batch of batchesOf(nodeIds, READ_BATCH)) {
+    const readable = store.beliefs.readableAmong(batch);
+    shown.push(...batch.filter((id) => readable.has(id)));
+    if (shown.length >= limit) break;
+  }
+  return shown.slice(0, limit);
+}
+
 function nodeView(store: Store, nodeId: number): RecalledNode {
   const source = store.sources.get(nodeId);
   if (source !== null) return { id: source.publicId, role: "source", kind: source.type, label: source.name };
   const { id, kind, content } = store.thoughts.detail(nodeId);
   return { id, role: "thought", kind, label: content };
+}
+
+function checkRule(rule: RecallRule = "fair"): RecallRule {
+  if (RECALL_RULES.includes(rule)) return rule;
+  throw new DormouseError("usage", "there is no such rule", { hint: `Rules: ${RECALL_RULES.join(", ")}.` });
 }
 
 function checkLimit(limit: number = DEFAULT_LIMIT): number {

@@ -56,6 +56,8 @@ export interface VectorFilter {
   readonly domainIds?: readonly number[];
   /** Any other condition; filters before the cut. */
   readonly eligible?: NodeTest;
+  /** Left out, however near. */
+  readonly except?: ReadonlySet<number>;
   /** Read every cell, however many there are. */
   readonly exact?: true;
 }
@@ -133,16 +135,18 @@ export class Vectors {
     // Rows say what is hidden, of which kind and domain now. A past moment goes by the nodes, row by row.
     const isPast = this.#connection.asOfSeq !== null;
     const order = filter.exact === true || isPast ? [] : this.cells.byDistance(query);
-    const few = order.length === 0 ? null : this.#few(filter);
+    const { eligible, scopeIds, kindIds, domainIds, except } = filter;
+    const few = order.length === 0 ? null : (this.#few(filter)?.filter((id) => except?.has(id) !== true) ?? null);
     if (few !== null) return { neighbors: this.#nearestAmong(query, k, filter, few), exact: true };
-    const { eligible, scopeIds, kindIds, domainIds } = filter;
     const columns = isPast
       ? { hidden: true }
       : { ...(kindIds === undefined ? {} : { kindIds }), ...(domainIds === undefined ? {} : { domainIds }) };
     const scopes = this.#isEveryScope(scopeIds) ? {} : { scopeIds };
     const pending = this.#pending();
-    const passes = (nodeId: number) => !pending.has(nodeId) && eligible?.passes(nodeId) !== false;
-    const test = eligible === undefined && pending.size === 0 ? {} : { test: passes };
+    const passes = (nodeId: number) =>
+      !pending.has(nodeId) && except?.has(nodeId) !== true && eligible?.passes(nodeId) !== false;
+    const passesAll = eligible === undefined && except === undefined && pending.size === 0;
+    const test = passesAll ? {} : { test: passes };
     const scan = new VectorScan(this.#connection, this.#table(), this.#scratch(), query, k, {
       ...columns,
       ...scopes,

@@ -217,9 +217,26 @@ describe("a recall", () => {
     expect(preview.alike.map(({ id, like }) => [id, like])).toEqual([[alike, going]]);
   });
 
+  it("names them also when much goes that is as near", async () => {
+    const sources = Array.from({ length: 60 }, (_, at) => source(`weather ${at}`));
+    const same = (end: string) => `take the umbrella on thursday to the office ${end}`;
+    for (const [at, one] of sources.entries()) await remember(same(`${at} times`), [one]);
+    const alike = await remember(same("please"), [source("friend")]);
+    const preview = previewRecall(brain.store, { sources: "weather *" });
+    expect(preview.counts).toMatchObject({ sources: 60, thoughts: 60 });
+    expect(preview.alike.map(({ id }) => id)).toEqual([alike]);
+  });
+
   it("refuses what is named wrongly", async () => {
     await workedExample();
     expect(() => previewRecall(brain.store, {})).toThrow(expect.objectContaining({ code: "usage" }));
+    const rule = "gentle" as "fair";
+    expect(() => previewRecall(brain.store, { sources: "*" }, { rule })).toThrow(
+      expect.objectContaining({ code: "usage" }),
+    );
+    expect(() => recall(brain.store, { sources: "*" }, { rule }, "person")).toThrow(
+      expect.objectContaining({ code: "usage" }),
+    );
     expect(() => previewRecall(brain.store, { sources: "nobody*" })).toThrow(
       expect.objectContaining({ code: "not_found" }),
     );
@@ -227,6 +244,28 @@ describe("a recall", () => {
       expect.objectContaining({ code: "not_found" }),
     );
     expect(() => unrecall(brain.store, "e_1", "person")).toThrow(expect.objectContaining({ code: "not_found" }));
+  });
+});
+
+describe("a session that may not read every scope", () => {
+  it("sees none of the words that go elsewhere, and they go", async () => {
+    const page = source("page");
+    await remember("the gate is painted green", [page]);
+    const [secret] = await brain.remember({
+      content: "my pin is on the gate",
+      legs: [{ parents: [page] }],
+      scope: "secret",
+    });
+    const { store } = brain;
+    const labels = () => previewRecall(store, { ids: [sourceId("page")] }).removed.map(({ label }) => label);
+    expect(labels()).toEqual(["page", "the gate is painted green", "my pin is on the gate"]);
+    const scopeId = store.scopes.idOf("secret");
+    store.connection.db.prepare("DELETE FROM temp.session_scope WHERE id = ?").run(scopeId);
+    expect(labels()).toEqual(["page", "the gate is painted green"]);
+    const result = recall(store, { ids: [sourceId("page")] }, {}, "person");
+    expect(result.removed.map(({ label }) => label)).toEqual(["page", "the gate is painted green"]);
+    store.connection.db.prepare("INSERT INTO temp.session_scope (id) VALUES (?)").run(scopeId);
+    expect(standing(secret?.id ?? "")).toEqual([false]);
   });
 });
 
