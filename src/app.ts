@@ -378,6 +378,11 @@ export class Brain {
   async verify(query: VerifyQuery = {}): Promise<Verification> {
     const { verifyHistory } = await import("./store/verify.ts");
     const { checkpoint: file, keyFingerprint, ...options } = query;
+    if (file === undefined && keyFingerprint !== undefined) {
+      throw new DormouseError("usage", "a key signs a checkpoint, and no checkpoint is named", {
+        hint: "`dormouse verify --checkpoint FILE --key FINGERPRINT` checks that it was signed by that key.",
+      });
+    }
     if (file === undefined) return { ...verifyHistory(this.#store, options), checkpoint: null };
     if (options.head !== undefined) {
       throw new DormouseError("usage", "a checkpoint names a head already", { hint: "Ask for one of the two." });

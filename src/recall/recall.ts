@@ -13,6 +13,7 @@ import { releaseCopies, settleRecalls } from "../remember/settle.ts";
 import type { RecallEffect } from "../store/recall-effects.ts";
 import type { Store } from "../store/store.ts";
 import { findAlike } from "./alike.ts";
+import { findEarlierRecalls } from "./earlier-recalls.ts";
 import { matchSources } from "./match-sources.ts";
 
 export const RECALL_RULES = ["fair", "strict"] as const;
@@ -77,11 +78,15 @@ export interface RecallReport {
 }
 
 export interface RecallPreview extends RecallReport {
+  /** Earlier recalls in force that took a root already, by their events. */
+  readonly alreadyBy: readonly string[];
   /** Worth a look: the same may have been said without a leg; at most 20, from a sample of what goes. */
   readonly alike: readonly AlikeNode[];
 }
 
 export interface RecallResult extends RecallReport {
+  /** Earlier recalls in force that took a root already, by their events. */
+  readonly alreadyBy: readonly string[];
   /** The event to undo it by; null when everything was pinned by an earlier recall already. */
   readonly event: string | null;
 }
@@ -110,7 +115,11 @@ export function previewRecall(store: Store, target: RecallTarget, options: Recal
       like: store.thoughts.publicId(likeId),
       cosine,
     }));
-    return { ...describe(store, rule, rootIds, plan, limit), alike };
+    return {
+      ...describe(store, rule, rootIds, plan, limit),
+      alreadyBy: findEarlierRecalls(store, rootIds, null),
+      alike,
+    };
   });
 }
 
@@ -121,7 +130,10 @@ export function previewRecall(store: Store, target: RecallTarget, options: Recal
 export function recall(store: Store, target: RecallTarget, options: RecallOptions, actor: Actor): RecallResult {
   const limit = checkLimit(options.limit);
   const { event, rootIds, rule, plan } = commitRecall(store, target, options.rule, actor);
-  const report = store.read(() => describe(store, rule, rootIds, plan, limit));
+  const report = store.read(() => ({
+    ...describe(store, rule, rootIds, plan, limit),
+    alreadyBy: findEarlierRecalls(store, rootIds, event),
+  }));
   settleRecalls(store, actor, options.onProgress);
   return { ...report, event };
 }

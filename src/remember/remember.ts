@@ -26,6 +26,7 @@ import { analyse } from "../text/analyse.ts";
 import { isBlank, normaliseText } from "../text/normalise.ts";
 import { carryTrust } from "./carry-trust.ts";
 import { matchStanding } from "./match-standing.ts";
+import { recalledError } from "./recalled.ts";
 import { riseAgain } from "./rise.ts";
 import { settleRecalls } from "./settle.ts";
 import { checkSupersession, endSupersession, supersedeNode } from "./supersede.ts";
@@ -103,11 +104,16 @@ export async function rememberOne(
 ): Promise<RememberResult> {
   const [result] = await rememberAll(store, source, [input], options);
   if (result === undefined) throw new RangeError("one input gives one result");
-  if (result.status === "refused" && result.reason !== undefined) throw refusalError(result.reason, result.id);
+  if (result.status === "refused" && result.reason !== undefined) throw refusalError(store, result.reason, result.id);
   return result;
 }
 
-function refusalError(reason: RefusalReason, id: string | null): DormouseError {
+function refusalError(store: Store, reason: RefusalReason, id: string | null): DormouseError {
+  const recalledBy =
+    reason !== "recalled" || id === null
+      ? null
+      : store.read(() => store.thoughts.state(store.thoughts.resolve(id)).recalledBy);
+  if (id !== null && recalledBy !== null) return recalledError(store, id, recalledBy);
   const messages: Record<RefusalReason, [string, string]> = {
     tombstone: ["this was rejected or erased before and must not come back", "A person can lift the tombstone."],
     forgotten: [`this was forgotten on purpose (${id})`, `\`dormouse revive ${id}\` brings it back.`],

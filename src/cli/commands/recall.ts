@@ -55,6 +55,7 @@ function renderPreview(preview: RecallPreview, style: Style): string {
             ({ id, label, like, cosine }) => `  ${id}  ${firstLine(label, style)}\n    like ${like} (${cosine})`,
           ),
         ]),
+    ...earlierLines(preview.alreadyBy),
     "",
     "Nothing was changed. Run it again with --apply to do it; `dormouse unrecall` undoes it.",
   ].join("\n");
@@ -62,12 +63,26 @@ function renderPreview(preview: RecallPreview, style: Style): string {
 
 /** What went, and how to undo it. */
 export function renderRecallResult(result: RecallResult, style: Style): string {
-  if (result.event === null) return "an earlier recall pins all of this already; nothing was changed";
+  if (result.event === null) {
+    return ["all of this was recalled already; nothing was changed", ...earlierLines(result.alreadyBy)].join("\n");
+  }
   return [
     ...reportLines(result, style, "went", "lost a leg and stands"),
+    ...earlierLines(result.alreadyBy),
     "",
     `Undo it with: dormouse unrecall ${result.event}`,
   ].join("\n");
+}
+
+/** Which recalls took a root before, each with its undoing. */
+function earlierLines(events: readonly string[]): string[] {
+  if (events.length === 0) return [];
+  const shown = events.slice(0, SHOWN);
+  return [
+    "",
+    `a root was recalled before, by ${[...shown, ...(events.length > shown.length ? ["others"] : [])].join(", ")}: ` +
+      `\`dormouse unrecall ${shown.length === 1 ? shown[0] : "EVENT"}\` undoes that`,
+  ];
 }
 
 /** Roots, what goes with the way down to each, and what only weakens. */
