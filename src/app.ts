@@ -52,6 +52,7 @@ import {
 } from "./recall/recall.ts";
 import { forget, pin, revive, type StateChange, unpin } from "./recall/states.ts";
 import {
+  countSources,
   listSources,
   type SourceListing,
   type SourceListOptions,
@@ -315,6 +316,11 @@ export class Brain {
   /** Sources with their trust, the newest first. */
   sources(options?: SourceListOptions): SourceListing[] {
     return listSources(this.#store, options);
+  }
+
+  /** How many sources `sources` would name without a limit. */
+  countSources(options?: Omit<SourceListOptions, "limit">): number {
+    return countSources(this.#store, options);
   }
 
   /** Sets how far sources are trusted; what rests on them follows. */

@@ -137,6 +137,11 @@ function factLines(facts: readonly (readonly [string, string | null])[], style: 
     .map(([name, value]) => `  ${style.dim(name.padEnd(11))} ${printable(value ?? "")}`);
 }
 
+/** How many thoughts that a recall took stand again. */
+export function risenWords(risen: number): string {
+  return `${countOf(risen, "thought")} that had fallen in a recall ${risen === 1 ? "stands" : "stand"} again`;
+}
+
 /** What a change of state came to. */
 export function renderChange(change: StateChange, done: string): string {
   return change.changed ? `${done} ${change.id} (${change.event})` : `${change.id} was so already; nothing changed`;

@@ -100,6 +100,7 @@ export interface UnrecallResult {
   readonly stillFallen: number;
 }
 
+const WHERE_RECALLS_ARE = "`dormouse list --state recalled` names the recall of each thought, `dormouse ledger` all.";
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
 
@@ -185,7 +186,7 @@ export function commitRecall(
 
 /**
  * Undoes a recall: what no other recall pins or breaks stands again, in the very state it had.
- * @throws DormouseError `not_found` for an event that is no recall, `usage` for one that was undone already.
+ * @throws DormouseError `not_found` for an event that is none or no recall, `undone` for one that was undone already.
  */
 export function unrecall(store: Store, eventId: string, actor: Actor): UnrecallResult {
   settleRecalls(store, actor);
@@ -223,13 +224,20 @@ export function unrecall(store: Store, eventId: string, actor: Actor): UnrecallR
 
 function requireRecall(store: Store, seq: number): RecallEffect {
   const effect = store.recalls.get(seq);
+  if (seq < 1 || seq > store.ledger.head().seq) {
+    throw new DormouseError("not_found", `there is no event ${formatEventId(seq)}`, { hint: WHERE_RECALLS_ARE });
+  }
   if (effect === null || effect.pinned.length === 0) {
-    throw new DormouseError("not_found", `${formatEventId(seq)} is no recall`, {
-      hint: "`dormouse ledger` names recalls.",
-    });
+    throw new DormouseError("not_found", `${formatEventId(seq)} is no recall`, { hint: WHERE_RECALLS_ARE });
   }
   if (effect.undoneSeq !== null) {
-    throw new DormouseError("usage", `${formatEventId(seq)} was undone already, by ${formatEventId(effect.undoneSeq)}`);
+    throw new DormouseError(
+      "undone",
+      `${formatEventId(seq)} was undone already, by ${formatEventId(effect.undoneSeq)}`,
+      {
+        hint: "What is still down lies under another recall: `dormouse list --state recalled` names it.",
+      },
+    );
   }
   return effect;
 }

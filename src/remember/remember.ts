@@ -15,6 +15,7 @@ import {
   type RememberInput,
   type RememberResult,
   type SourceInput,
+  type SourceType,
   TRUST_LEVELS,
 } from "../core/types.ts";
 import type { Change } from "../store/ledger.ts";
@@ -382,9 +383,11 @@ function placeOccurrence(store: Store, thought: Prepared, sourceId: number, acto
   };
 }
 
-/** Turns and paragraphs follow each other; what a person says or takes from a named place stands alone. */
+/** Sources in which one thing follows another; what a person says or takes from any other place stands alone. */
+const SEQUENCES: ReadonlySet<SourceType> = new Set(["session", "file", "page", "import"]);
+
 function hasSequence(occurrence: OccurrenceInput | undefined): boolean {
-  return occurrence !== undefined && occurrence.source.type !== "named" && occurrence.source.type !== "person";
+  return occurrence !== undefined && SEQUENCES.has(occurrence.source.type);
 }
 
 function storeReferent({ referent }: RememberInput): StoredReferent {
@@ -442,13 +445,13 @@ function meetKnown(store: Store, known: NodeState, thought: Prepared, placement:
     actor,
   );
   for (const { id, seq: replacedSeq } of superseded) endSupersession(store, id, replacedSeq, actor);
-  if (hadFallen) riseAgain(store, known.id, seq, actor);
-  else {
+  const risen = hadFallen ? riseAgain(store, known.id, seq, actor).length : 0;
+  if (!hadFallen) {
     if (wasGone && store.legs.standsOnThoughtsAlone(known.id)) matchStanding(store, [known.id], actor);
     if (placement.trust > known.trust) carryTrust(store, [known.id], actor);
   }
   const revives = hasFallen || hadFallen || superseded.length > 0;
-  return { id: survivor.publicId, status: revives ? "revived" : "reinforced" };
+  return { id: survivor.publicId, status: revives ? "revived" : "reinforced", ...(risen === 0 ? {} : { risen }) };
 }
 
 /**

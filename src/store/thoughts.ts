@@ -353,9 +353,12 @@ export class Thoughts {
     const row = this.#parts.connection
       .sql<{ id: number; role: number }>(`SELECT id, role FROM node n WHERE public_id = ? AND ${readable("n")}`)
       .get(bytes);
-    if (row === undefined || (row.role === 0) !== publicId.trim().toLowerCase().startsWith("s_")) {
-      throw new DormouseError("not_found", `there is no node ${publicId}`, {
-        hint: "`dormouse search` and `dormouse list` print ids.",
+    const isSource = publicId.trim().toLowerCase().startsWith("s_");
+    if (row === undefined || (row.role === 0) !== isSource) {
+      throw new DormouseError("not_found", `there is no ${isSource ? "source" : "thought"} ${publicId}`, {
+        hint: isSource
+          ? "`dormouse source list` prints ids of sources."
+          : "`dormouse search` and `dormouse list` print ids of thoughts.",
       });
     }
     this.#keepPublicId(row.id, formatId(row.role === 0 ? "source" : "thought", bytes));

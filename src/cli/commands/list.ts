@@ -28,10 +28,11 @@ export async function runList(invocation: Invocation, flags: ListFlags): Promise
   const found = await withReader(invocation, flags.asOf, (brain) => brain.list({ ...filter, limit: filter.limit + 1 }));
   const thoughts = found.slice(0, filter.limit);
   const { output } = invocation;
-  output.print(thoughts, (shown, style) =>
-    shown.length === 0 ? "no thoughts" : shown.map((thought) => listLine(thought, style)).join("\n"),
-  );
-  if (found.length > thoughts.length) output.note("there are more; --limit shows as many as you like");
+  output.print(thoughts, (shown, style) => {
+    if (shown.length === 0) return "no thoughts";
+    const rest = found.length > shown.length ? ["… and more; --limit shows as many as you like"] : [];
+    return [...shown.map((thought) => listLine(thought, style)), ...rest].join("\n");
+  });
   const recalls = new Set(thoughts.flatMap(({ state }) => state.recalledBy ?? []));
   const [event, ...others] = recalls;
   if (event !== undefined) {

@@ -27,7 +27,7 @@ export async function runRecall(
   flags: RecallFlags,
 ): Promise<ExitStatus> {
   if (flags.reason !== "untrusted") {
-    throw new DormouseError("usage", "this version recalls what is untrusted; it does not erase yet", {
+    throw new DormouseError("usage", "this version recalls what is untrusted, and erases nothing", {
       hint: "A recall hides everything that rested on it; leave --reason out.",
     });
   }
