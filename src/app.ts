@@ -52,6 +52,7 @@ import {
 } from "./recall/recall.ts";
 import { forget, pin, revive, type StateChange, unpin } from "./recall/states.ts";
 import {
+  countSources,
   listSources,
   type SourceListing,
   type SourceListOptions,
@@ -317,6 +318,11 @@ export class Brain {
     return listSources(this.#store, options);
   }
 
+  /** How many sources `sources` would name without a limit. */
+  countSources(options?: Omit<SourceListOptions, "limit">): number {
+    return countSources(this.#store, options);
+  }
+
   /** Sets how far sources are trusted; what rests on them follows. */
   setTrust(target: TrustTarget, trust: Trust): TrustChange {
     return setTrust(this.#store, target, trust, this.#actor);
@@ -378,6 +384,11 @@ export class Brain {
   async verify(query: VerifyQuery = {}): Promise<Verification> {
     const { verifyHistory } = await import("./store/verify.ts");
     const { checkpoint: file, keyFingerprint, ...options } = query;
+    if (file === undefined && keyFingerprint !== undefined) {
+      throw new DormouseError("usage", "a key signs a checkpoint, and no checkpoint is named", {
+        hint: "`dormouse verify --checkpoint FILE --key FINGERPRINT` checks that it was signed by that key.",
+      });
+    }
     if (file === undefined) return { ...verifyHistory(this.#store, options), checkpoint: null };
     if (options.head !== undefined) {
       throw new DormouseError("usage", "a checkpoint names a head already", { hint: "Ask for one of the two." });

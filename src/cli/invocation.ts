@@ -82,7 +82,9 @@ export function endOnInterrupt(output: Output, cleanUp: () => void = () => {}): 
 export function readCount(option: string, text: string, least = 1): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isNaN(count) || count < least) {
-    throw new DormouseError("usage", `${option} must be a whole number, ${least} or more`);
+    throw new DormouseError("usage", `${option} must be a whole number, ${least} or more`, {
+      hint: `For instance ${option} ${Math.max(least, 20)}.`,
+    });
   }
   return count;
 }

@@ -154,6 +154,14 @@ function collect(value: string, earlier: readonly string[] | undefined): string[
   return [...(earlier ?? []), value];
 }
 
+/** One thought is met in one source: a second would silently take the first one's place. */
+function readSourceOnce(value: string, earlier: string | undefined): string {
+  if (earlier === undefined) return value;
+  throw new DormouseError("usage", "--source is given twice", {
+    hint: "Remember it again from the other source, or name several that it needs together with --leg S1,S2.",
+  });
+}
+
 function addFillingCommands(program: DormouseCommand, report: Report): void {
   program
     .command("init")
@@ -195,7 +203,11 @@ function addFillingCommands(program: DormouseCommand, report: Report): void {
     )
     .option("--leg <ids>", "ids it rests on, all of them together, by commas; repeated: any leg is enough", collect)
     .option("--axiom", "your own word holds it up, too, beside its legs or source")
-    .option("--source <name>", "who or what it is from (default: your own word)")
+    .option(
+      "--source <name>",
+      "who or what it is from; TYPE:NAME gives its type, such as tool:weather or page:example.org (default: your own word)",
+      readSourceOnce,
+    )
     .option("--scope <scope>", "scope it is kept in")
     .addOption(new Option("--basis <basis>", "how it is known").choices(BASES))
     .option("--confidence <n>", "0 to 100")
@@ -418,7 +430,7 @@ function addRecallCommands(program: DormouseCommand, report: Report): void {
         .choices(["fair", "strict"])
         .default("fair"),
     )
-    .addOption(new Option("--reason <reason>", "why").choices(["untrusted", "erase"]).default("untrusted"))
+    .option("--reason <reason>", "why; this version knows untrusted, and erases nothing", "untrusted")
     .option("--limit <n>", "nodes a list shows")
     .option("--apply", "do it")
     .examples("dormouse recall s_0123456789abcdef", "dormouse recall --sources 'tool:weather*' --apply")

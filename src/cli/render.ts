@@ -42,12 +42,19 @@ export function listLine(thought: ThoughtDetail, style: Style): string {
 /** What is special about a node's state, in words; empty for a plain visible thought. */
 function stateWords(state: ThoughtDetail["state"]): string {
   const words: string[] = [];
+  if (state.recalledBy !== null) words.push(`recalled by ${state.recalledBy}`);
+  if (state.unheldSince !== null) words.push(`no leg holds it up since ${state.unheldSince}`);
   if (state.permanence !== "none") words.push(state.permanence === "pinned" ? "pinned" : "permanent");
   if (state.decayed !== "none") words.push(state.decayed === "forgotten" ? "forgotten" : `decayed: ${state.decayed}`);
   if (state.belief !== "asserted") words.push(state.belief);
   if (state.mergedInto !== null) words.push(`stands behind ${state.mergedInto}`);
   if (words.length === 0 && !state.visible) words.push("out of search");
   return words.join(", ");
+}
+
+/** The command that lifts the recall which a node lies under; null where there is none. */
+function undoWords({ recalledBy }: ThoughtDetail["state"]): string | null {
+  return recalledBy === null ? null : `dormouse unrecall ${recalledBy}`;
 }
 
 /** Everything `show` knows, one fact a line. */
@@ -64,6 +71,7 @@ function renderSource(source: SourceDetail, style: Style): string {
         ["reference", source.reference],
         ["trust", source.trust],
         ["state", stateWords(source.state)],
+        ["undo", undoWords(source.state)],
         ["thoughts", String(source.thoughts)],
       ],
       style,
@@ -74,6 +82,7 @@ function renderSource(source: SourceDetail, style: Style): string {
 function renderThought(thought: ThoughtInspection, style: Style): string {
   const facts: [string, string | null][] = [
     ["state", [stateWords(thought.state) || "visible", ...(thought.stale ? ["stale"] : [])].join(", ")],
+    ["undo", undoWords(thought.state)],
     ["reason", thought.reason],
     ["happened", thought.referent === null ? null : describeReferent(thought.referent)],
     ["recorded", formatMinute(new Date(thought.recordedAt))],
@@ -126,6 +135,11 @@ function factLines(facts: readonly (readonly [string, string | null])[], style: 
   return facts
     .filter(([, value]) => value !== null && value !== "")
     .map(([name, value]) => `  ${style.dim(name.padEnd(11))} ${printable(value ?? "")}`);
+}
+
+/** How many thoughts that a recall took stand again. */
+export function risenWords(risen: number): string {
+  return `${countOf(risen, "thought")} that had fallen in a recall ${risen === 1 ? "stands" : "stand"} again`;
 }
 
 /** What a change of state came to. */

@@ -65,7 +65,9 @@ export async function readRange(
   const to = last === null ? null : place(last.time).to;
   // Floating dates are compared as dates: what they could mean overlaps for two days around.
   if (from !== null && to !== null && from + (isFloating ? EARLIEST_SHIFT + LATEST_SHIFT : 0) > to) {
-    throw new DormouseError("bad_time", "the range ends before it begins");
+    throw new DormouseError("bad_time", "the range ends before it begins", {
+      hint: "The earlier time comes first, as in 2024-05-01..2024-05-31.",
+    });
   }
   return {
     range: { from, to, ...(isFloating ? { floating: true } : {}) },

@@ -30,6 +30,7 @@ export type ErrorCode =
   | "superseded"
   | "disputed"
   | "undisputed"
+  | "undone"
   | "erased"
   | "unknown_scope"
   | "invalid"

@@ -40,7 +40,9 @@ export function parseNodeId(text: string): Buffer {
   // What stands where an id should may be a thought's words: the text is never repeated.
   if (match?.[1] === undefined) {
     throw new DormouseError("usage", "that is not a node id", {
-      hint: "Ids look like n_ or s_ and 16 letters and digits; `dormouse search` and `dormouse list` print them.",
+      hint:
+        "Ids look like n_ or s_ and 16 letters and digits. `dormouse search` and `dormouse list` print those of " +
+        "thoughts, `dormouse source list` those of sources.",
     });
   }
   const digits = match[1].toLowerCase().replaceAll("o", "0").replaceAll("i", "1").replaceAll("l", "1");

@@ -135,6 +135,8 @@ export interface RememberResult {
   readonly id: string | null;
   readonly status: RememberStatus;
   readonly reason?: RefusalReason;
+  /** Thoughts that had fallen in a recall and stand again by this, the thought itself among them; absent for none. */
+  readonly risen?: number;
 }
 
 /** The source that a thought was met in last, with its own trust; the thought has another when it rests on more. */
@@ -226,6 +228,8 @@ export interface ExtractReport {
   readonly records: number;
   readonly thoughts: number;
   readonly reinforced: number;
+  /** Thoughts that had fallen in a recall and stand again by what was read; 0 in a dry run. */
+  readonly risen: number;
   readonly skipped: Readonly<Record<string, number>>;
   readonly errors: readonly ExtractError[];
 }

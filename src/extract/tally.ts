@@ -13,6 +13,7 @@ export class Tally {
   records = 0;
   #thoughts = 0;
   #reinforced = 0;
+  #risen = 0;
   readonly #skipped = new Map<string, number>();
   readonly #errors: ExtractError[] = [];
 
@@ -26,7 +27,8 @@ export class Tally {
   }
 
   /** Counts what became of one text. */
-  count(result: Pick<RememberResult, "status" | "reason">): void {
+  count(result: Pick<RememberResult, "status" | "reason" | "risen">): void {
+    this.#risen += result.risen ?? 0;
     if (result.status === "created") this.#thoughts += 1;
     else if (result.status === "reinforced" || result.status === "revived") this.#reinforced += 1;
     else this.skip(result.status === "refused" ? (result.reason ?? "refused") : "known");
@@ -38,6 +40,7 @@ export class Tally {
       records: this.records,
       thoughts: this.#thoughts,
       reinforced: this.#reinforced,
+      risen: this.#risen,
       skipped: Object.fromEntries([...this.#skipped].sort(([a], [b]) => (a < b ? -1 : 1))),
       errors: this.#errors,
     };

@@ -14,6 +14,7 @@ import { releaseCopies, settleRecalls } from "../remember/settle.ts";
 import type { RecallEffect } from "../store/recall-effects.ts";
 import type { Store } from "../store/store.ts";
 import { findAlike } from "./alike.ts";
+import { findEarlierRecalls } from "./earlier-recalls.ts";
 import { matchSources } from "./match-sources.ts";
 
 export const RECALL_RULES = ["fair", "strict"] as const;
@@ -75,7 +76,7 @@ export interface RecallReport {
   readonly released: readonly RecalledNode[];
   /** Thoughts that went out of search because one that goes now took their place; `supersede --undo` brings them back. */
   readonly replaced: readonly RecalledNode[];
-  /** Events of recalls in force that pulled the same back already, by which another would change nothing. */
+  /** Earlier recalls in force that took a root already, by their events. */
   readonly alreadyBy: readonly string[];
 }
 
@@ -85,7 +86,7 @@ export interface RecallPreview extends RecallReport {
 }
 
 export interface RecallResult extends RecallReport {
-  /** The event to undo it by; null when `alreadyBy` names one. */
+  /** The event to undo it by; null when an earlier recall of the same roots is in force and nothing was changed. */
   readonly event: string | null;
 }
 
@@ -98,6 +99,7 @@ export interface UnrecallResult {
   readonly stillFallen: number;
 }
 
+const WHERE_RECALLS_ARE = "`dormouse list --state recalled` names the recall of each thought, `dormouse ledger` all.";
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
 const READ_BATCH = 500;
@@ -114,7 +116,11 @@ export function previewRecall(store: Store, target: RecallTarget, options: Recal
       like: store.thoughts.publicId(likeId),
       cosine,
     }));
-    return { ...describe(store, rule, rootIds, plan, limit), alreadyBy: recalledBefore(store, rootIds, plan), alike };
+    return {
+      ...describe(store, rule, rootIds, plan, limit),
+      alreadyBy: findEarlierRecalls(store, rootIds, null),
+      alike,
+    };
   });
 }
 
@@ -125,17 +131,18 @@ export function previewRecall(store: Store, target: RecallTarget, options: Recal
  */
 export function recall(store: Store, target: RecallTarget, options: RecallOptions, actor: Actor): RecallResult {
   const limit = checkLimit(options.limit);
-  const { event, alreadyBy, rootIds, rule, plan } = commitRecall(store, target, options.rule, actor);
-  const report = store.read(() => describe(store, rule, rootIds, plan, limit));
+  const { event, rootIds, rule, plan } = commitRecall(store, target, options.rule, actor);
+  const report = store.read(() => ({
+    ...describe(store, rule, rootIds, plan, limit),
+    alreadyBy: findEarlierRecalls(store, rootIds, event),
+  }));
   settleRecalls(store, actor, options.onProgress);
-  return { ...report, alreadyBy, event };
+  return { ...report, event };
 }
 
 /** A recall that is in force. */
 export interface CommittedRecall {
-  /** Null when `alreadyBy` names one. */
   readonly event: string | null;
-  readonly alreadyBy: readonly string[];
   readonly rootIds: readonly number[];
   readonly rule: RecallRule;
   readonly plan: RecallPlan;
@@ -156,8 +163,7 @@ export function commitRecall(
     const graph = store.aliveness.current();
     if (rootIds.every((id) => graph.isPinned(id))) {
       const known = graph.preview(rootIds, rule);
-      const alreadyBy = recalledBefore(store, rootIds, known);
-      if (alreadyBy.length > 0) return { event: null, alreadyBy, rootIds, rule, plan: known };
+      if (isRecalledBefore(store, rootIds, known)) return { event: null, rootIds, rule, plan: known };
     }
     const plan = graph.recall(rootIds, rule);
     const seq = store.ledger.record({
@@ -175,13 +181,13 @@ export function commitRecall(
     const removed = rule === "strict" ? plan.fallen : Array.from(Int32Array.from(plan.fallen).sort());
     store.recalls.insert({ eventSeq: seq, removed, restored: [], pinned: plan.pinned });
     store.aliveness.noteSeq(seq);
-    return { event: formatEventId(seq), alreadyBy: [], rootIds, rule, plan };
+    return { event: formatEventId(seq), rootIds, rule, plan };
   });
 }
 
 /**
  * Undoes a recall: what no other recall pins or breaks stands again, in the very state it had.
- * @throws DormouseError `not_found` for an event that is no recall, `usage` for one that was undone already.
+ * @throws DormouseError `not_found` for an event that is none or no recall, `undone` for one that was undone already.
  */
 export function unrecall(store: Store, eventId: string, actor: Actor): UnrecallResult {
   settleRecalls(store, actor);
@@ -219,13 +225,20 @@ export function unrecall(store: Store, eventId: string, actor: Actor): UnrecallR
 
 function requireRecall(store: Store, seq: number): RecallEffect {
   const effect = store.recalls.get(seq);
+  if (seq < 1 || seq > store.ledger.head().seq) {
+    throw new DormouseError("not_found", `there is no event ${formatEventId(seq)}`, { hint: WHERE_RECALLS_ARE });
+  }
   if (effect === null || effect.pinned.length === 0) {
-    throw new DormouseError("not_found", `${formatEventId(seq)} is no recall`, {
-      hint: "`dormouse ledger` names recalls.",
-    });
+    throw new DormouseError("not_found", `${formatEventId(seq)} is no recall`, { hint: WHERE_RECALLS_ARE });
   }
   if (effect.undoneSeq !== null) {
-    throw new DormouseError("usage", `${formatEventId(seq)} was undone already, by ${formatEventId(effect.undoneSeq)}`);
+    throw new DormouseError(
+      "undone",
+      `${formatEventId(seq)} was undone already, by ${formatEventId(effect.undoneSeq)}`,
+      {
+        hint: "What is still down lies under another recall: `dormouse list --state recalled` names it.",
+      },
+    );
   }
   return effect;
 }
@@ -300,16 +313,16 @@ function describe(
 }
 
 /**
- * Recalls in force that were asked for all these roots, and pin all that this one would. What a recall of other roots
- * pins is no such thing: it is given back with them.
+ * Whether a recall in force was asked for all these roots, and pins all that this one would. What a recall of other
+ * roots pins is no such thing: it is given back with them.
  */
-function recalledBefore(store: Store, rootIds: readonly number[], plan: RecallPlan): string[] {
+function isRecalledBefore(store: Store, rootIds: readonly number[], plan: RecallPlan): boolean {
   const roots = rootIds.map((id) => store.thoughts.publicId(id));
-  return store.recalls.inForce().flatMap(({ eventSeq, pinned }) => {
+  return store.recalls.inForce().some(({ eventSeq, pinned }) => {
     const known = new Set(pinned);
-    if (!plan.pinned.every((id) => known.has(id))) return [];
+    if (!plan.pinned.every((id) => known.has(id))) return false;
     const named = new Set(rootsOf(store.ledger.get(eventSeq)?.payload));
-    return roots.every((id) => named.has(id)) ? [formatEventId(eventSeq)] : [];
+    return roots.every((id) => named.has(id));
   });
 }
 

@@ -5,6 +5,7 @@
 import { DormouseError } from "../core/errors.ts";
 import { formatEventId } from "../core/ids.ts";
 import { type Actor, DECAY_REASONS, PERMANENCES } from "../core/types.ts";
+import { requireUnrecalled } from "../remember/recalled.ts";
 import type { Change, EventKind } from "../store/ledger.ts";
 import type { Store } from "../store/store.ts";
 import type { NodeState } from "../store/thoughts.ts";
@@ -41,24 +42,24 @@ export function forget(store: Store, id: string, reason: string, actor: Actor): 
 
 /**
  * Brings a decayed or forgotten thought back.
- * @throws DormouseError `recalled` for one that fell with its source.
+ * @throws DormouseError `recalled` for one that a recall took: `unrecall` brings it back with all that fell with it.
  */
 export function revive(store: Store, id: string, actor: Actor): StateChange {
   return store.write(() => {
     const node = resolveThought(store, id);
-    if (node.recalledBy !== null) {
-      throw new DormouseError("recalled", `${node.publicId} was recalled together with its source`, {
-        hint: "Undo the recall instead.",
-      });
-    }
+    requireUnrecalled(store, node);
     return change(store, node, "revived", { axis: "decayed", to: 0 }, node.decayed !== "none", actor);
   });
 }
 
-/** Makes a thought permanent by a person's word. A decayed one must be revived first. */
+/**
+ * Makes a thought permanent by a person's word.
+ * @throws DormouseError `forgotten` for a decayed one, which must be revived first; `recalled`
+ */
 export function pin(store: Store, id: string, actor: Actor): StateChange {
   return store.write(() => {
     const node = resolveThought(store, id);
+    requireUnrecalled(store, node);
     if (node.decayed !== "none") {
       throw new DormouseError("forgotten", `${node.publicId} is out of search`, {
         hint: `\`dormouse revive ${node.publicId}\` first.`,
@@ -69,10 +70,14 @@ export function pin(store: Store, id: string, actor: Actor): StateChange {
   });
 }
 
-/** Takes a person's pin away; what the thought earned by being read, sleep gives again. */
+/**
+ * Takes a person's pin away; what the thought earned by being read, sleep gives again.
+ * @throws DormouseError `recalled`: what a recall took comes back in the very state it had
+ */
 export function unpin(store: Store, id: string, actor: Actor): StateChange {
   return store.write(() => {
     const node = resolveThought(store, id);
+    requireUnrecalled(store, node);
     return change(
       store,
       node,

@@ -63,15 +63,38 @@ export function listSources(store: Store, options: SourceListOptions = {}): Sour
     const filter = { ...(type === undefined ? {} : { type }), ...(trust === undefined ? {} : { trust }) };
     if (names === undefined) return store.sources.list({ ...filter, limit }).map((id) => listingOf(store, id));
     const listings: SourceListing[] = [];
-    for (const { nodeId } of store.sources.matching(names).reverse()) {
-      const source = store.sources.get(nodeId);
-      if (type !== undefined && source?.type !== type) continue;
-      if (trust !== undefined && source?.trust !== trust) continue;
+    for (const nodeId of namedSources(store, names, filter)) {
       listings.push(listingOf(store, nodeId));
       if (listings.length === limit) break;
     }
     return listings;
   });
+}
+
+/** How many sources there are to list, beyond any limit. @throws DormouseError `usage` */
+export function countSources(store: Store, options: Omit<SourceListOptions, "limit"> = {}): number {
+  const { names, type, trust } = options;
+  checkWord("type", type, SOURCE_TYPES);
+  checkWord("trust", trust, TRUST_LEVELS);
+  return store.read(() => {
+    const filter = { ...(type === undefined ? {} : { type }), ...(trust === undefined ? {} : { trust }) };
+    if (names === undefined) return store.sources.countReadable(filter);
+    return [...namedSources(store, names, filter)].length;
+  });
+}
+
+/** Ids of readable sources of such a name, the newest first. */
+function* namedSources(
+  store: Store,
+  names: string,
+  { type, trust }: Omit<SourceFilter, "limit">,
+): Generator<number, void> {
+  for (const { nodeId } of store.sources.matching(names).reverse()) {
+    const source = store.sources.get(nodeId);
+    if (type !== undefined && source?.type !== type) continue;
+    if (trust !== undefined && source?.trust !== trust) continue;
+    yield nodeId;
+  }
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   type RememberInput,
   type RememberResult,
   type SourceInput,
+  type SourceType,
   TRUST_LEVELS,
 } from "../core/types.ts";
 import type { Change } from "../store/ledger.ts";
@@ -26,6 +27,7 @@ import { analyse } from "../text/analyse.ts";
 import { isBlank, normaliseText } from "../text/normalise.ts";
 import { carryTrust } from "./carry-trust.ts";
 import { matchStanding } from "./match-standing.ts";
+import { recalledError } from "./recalled.ts";
 import { riseAgain } from "./rise.ts";
 import { settleRecalls } from "./settle.ts";
 import { checkSupersession, endSupersession, supersedeNode } from "./supersede.ts";
@@ -103,11 +105,16 @@ export async function rememberOne(
 ): Promise<RememberResult> {
   const [result] = await rememberAll(store, source, [input], options);
   if (result === undefined) throw new RangeError("one input gives one result");
-  if (result.status === "refused" && result.reason !== undefined) throw refusalError(result.reason, result.id);
+  if (result.status === "refused" && result.reason !== undefined) throw refusalError(store, result.reason, result.id);
   return result;
 }
 
-function refusalError(reason: RefusalReason, id: string | null): DormouseError {
+function refusalError(store: Store, reason: RefusalReason, id: string | null): DormouseError {
+  const recalledBy =
+    reason !== "recalled" || id === null
+      ? null
+      : store.read(() => store.thoughts.state(store.thoughts.resolve(id)).recalledBy);
+  if (id !== null && recalledBy !== null) return recalledError(store, id, recalledBy);
   const messages: Record<RefusalReason, [string, string]> = {
     tombstone: ["this was rejected or erased before and must not come back", "A person can lift the tombstone."],
     forgotten: [`this was forgotten on purpose (${id})`, `\`dormouse revive ${id}\` brings it back.`],
@@ -376,9 +383,11 @@ function placeOccurrence(store: Store, thought: Prepared, sourceId: number, acto
   };
 }
 
-/** Turns and paragraphs follow each other; what a person says or takes from a named place stands alone. */
+/** Sources in which one thing follows another; what a person says or takes from any other place stands alone. */
+const SEQUENCES: ReadonlySet<SourceType> = new Set(["session", "file", "page", "import"]);
+
 function hasSequence(occurrence: OccurrenceInput | undefined): boolean {
-  return occurrence !== undefined && occurrence.source.type !== "named" && occurrence.source.type !== "person";
+  return occurrence !== undefined && SEQUENCES.has(occurrence.source.type);
 }
 
 function storeReferent({ referent }: RememberInput): StoredReferent {
@@ -436,14 +445,14 @@ function meetKnown(store: Store, known: NodeState, thought: Prepared, placement:
     actor,
   );
   for (const { id, seq: replacedSeq } of superseded) endSupersession(store, id, replacedSeq, actor);
-  if (hadFallen) riseAgain(store, known.id, seq, actor);
-  else {
+  const risen = hadFallen ? riseAgain(store, known.id, seq, actor).length : 0;
+  if (!hadFallen) {
     if (wasGone && store.legs.standsOnThoughtsAlone(known.id)) matchStanding(store, [known.id], actor);
     // What it was trusted by may have left its file long ago: then the new leg alone says how far it is trusted.
     if (wasGone || placement.trust > known.trust) carryTrust(store, [known.id], actor);
   }
   const revives = hasFallen || hadFallen || superseded.length > 0;
-  return { id: survivor.publicId, status: revives ? "revived" : "reinforced" };
+  return { id: survivor.publicId, status: revives ? "revived" : "reinforced", ...(risen === 0 ? {} : { risen }) };
 }
 
 /**

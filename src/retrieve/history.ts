@@ -39,7 +39,7 @@ export interface HistoryEntry {
     readonly from: string | number | null;
     readonly to: string | number | null;
   }[];
-  /** A recall took it, gave it back, or brought it out from behind a survivor that fell. */
+  /** A recall named it, took it with what it rested on, gave it back, or brought it out from behind a survivor that fell. */
   readonly recall: RecallPart | null;
   readonly metIn: readonly { readonly id: string; readonly name: string }[];
   readonly goneFrom: readonly { readonly id: string; readonly name: string }[];
@@ -62,7 +62,7 @@ export function history(store: Store, id: string, options: HistoryOptions = {}):
   checkCount("the limit", limit, MAX_LIMIT);
   return store.read(() => {
     const nodeId = store.thoughts.resolve(id);
-    const recalls = readRecalls(store.connection, nodeId);
+    const recalls = readRecalls(store.connection, nodeId, store.thoughts.publicId(nodeId));
     const past = readPast(store.connection, nodeId, limit, [...recalls.keys()]);
     const [changes, meetings] = [bySeq(past.changes), bySeq(past.meetings)];
     const [legs, links] = [bySeq(past.legs), bySeq(past.links)];

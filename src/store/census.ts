@@ -8,7 +8,9 @@ export interface Census {
   readonly thoughts: number;
   readonly visible: number;
   readonly sources: number;
+  /** A thought is counted in each state it is in. */
   readonly states: {
+    /** For whatever reason: forgotten ones among them. */
     readonly decayed: number;
     readonly forgotten: number;
     readonly merged: number;

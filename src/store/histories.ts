@@ -47,8 +47,11 @@ export interface LinkPassing extends Passing {
   readonly toId: number;
 }
 
-/** What a recall did to a node: fell with it, stood again, or came out from behind a survivor that fell. */
-export type RecallPart = "taken" | "given back" | "brought out";
+/**
+ * What a recall did to a node: named it (it may have lain under another already), took it with what it rested on, gave
+ * it back, or brought it out from behind a survivor that fell.
+ */
+export type RecallPart = "recalled" | "taken" | "given back" | "brought out";
 
 export interface NodePast {
   /** The newest first. */
@@ -61,15 +64,23 @@ export interface NodePast {
 }
 
 /** What the recalls and their undoing did to a node, by event. */
-export function readRecalls(connection: Connection, nodeId: number): Map<number, RecallPart> {
+export function readRecalls(connection: Connection, nodeId: number, publicId: string): Map<number, RecallPart> {
   const parts = new Map<number, RecallPart>();
+  const payloadOf = connection.values<Buffer>(
+    "SELECT e.payload FROM ledger own CROSS JOIN event e ON e.ledger_id = own.id AND e.seq = ? WHERE own.own = 1",
+  );
+  const isRoot = (seq: number): boolean => {
+    const { roots }: { roots?: unknown } = JSON.parse(payloadOf.get(seq)?.toString("utf8") ?? "{}");
+    return Array.isArray(roots) && roots.includes(publicId);
+  };
   const effects = connection
-    .sql<{ seq: number; removed: Buffer; restored: Buffer; released: Buffer }>(
-      "SELECT event_seq AS seq, removed, restored, released FROM recall_effect ORDER BY event_seq",
+    .sql<{ seq: number; removed: Buffer; restored: Buffer; released: Buffer; pinned: Buffer }>(
+      "SELECT event_seq AS seq, removed, restored, released, pinned FROM recall_effect ORDER BY event_seq",
     )
     .iterate();
-  for (const { seq, removed, restored, released } of effects) {
-    if (includesId(removed, nodeId)) parts.set(seq, "taken");
+  for (const { seq, removed, restored, released, pinned } of effects) {
+    if (includesId(pinned, nodeId) && isRoot(seq)) parts.set(seq, "recalled");
+    else if (includesId(removed, nodeId)) parts.set(seq, "taken");
     else if (includesId(restored, nodeId)) parts.set(seq, "given back");
     else if (includesId(released, nodeId)) parts.set(seq, "brought out");
   }

@@ -2,9 +2,10 @@
  * Leases: one holder at a time for work that must not run twice at once. A holder that died is replaced
  * once its lease ran out or its process is gone.
  */
-import { randomUUID } from "node:crypto";
+import { MS_PER_MINUTE } from "../core/clock.ts";
 import { DormouseError } from "../core/errors.ts";
 import type { Connection } from "./connection.ts";
+import { type HolderState, nameHolder, stateOfHolder } from "./lease-holder.ts";
 
 /** Failures after which a lease is left to run out. */
 const PASSING_FAILURES = new Set(["busy", "disk_full", "io"]);
@@ -36,20 +37,15 @@ export class Leases {
 
   /**
    * Takes the lease for `durationMs`.
-   * @throws DormouseError `lease_held`, naming the process that holds it.
+   * @throws DormouseError `lease_held`, naming the process that holds it and when the lease ends.
    */
   acquire(name: string, holder: string, durationMs: number): void {
     this.#connection.write(() => {
       const now = this.#now();
       const held = this.get(name);
-      if (held !== null && held.holder !== holder && held.expiresAt > now && isRunning(held.pid)) {
-        throw new DormouseError(
-          "lease_held",
-          `process ${held.pid} has been at "${name}" since ${new Date(held.acquiredAt).toISOString()}`,
-          {
-            hint: "Wait for it to finish; a crashed holder is replaced by itself.",
-          },
-        );
+      if (held !== null && held.holder !== holder && held.expiresAt > now) {
+        const state = stateOfHolder(held.holder, held.pid);
+        if (state !== "gone") throw heldError(held, state, now);
       }
       this.#connection
         .sql(
@@ -63,7 +59,7 @@ export class Leases {
 
   /** As `acquire`, for a holder that may be silent for `durationMs` at most between two calls of `keep`. */
   hold(name: string, durationMs: number): HeldLease {
-    const holder = randomUUID();
+    const holder = nameHolder();
     this.acquire(name, holder, durationMs);
     let renewedAt = this.#now();
     return {
@@ -104,7 +100,8 @@ export class Leases {
   /** Id of the process that holds the lease now, or null. */
   runningHolder(name: string): number | null {
     const held = this.get(name);
-    return held !== null && held.expiresAt > this.#now() && isRunning(held.pid) ? held.pid : null;
+    const isHeld = held !== null && held.expiresAt > this.#now() && stateOfHolder(held.holder, held.pid) !== "gone";
+    return isHeld ? held.pid : null;
   }
 
   get(name: string): LeaseRow | null {
@@ -118,11 +115,21 @@ export class Leases {
   }
 }
 
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
+/** Who holds it, where, for how long at most, and what to do about it. */
+function heldError(held: LeaseRow, state: Exclude<HolderState, "gone">, now: number): DormouseError {
+  const { name, pid, acquiredAt, expiresAt } = held;
+  const where = state === "running" ? "" : " on another machine or in a container";
+  const minutes = Math.max(1, Math.ceil((expiresAt - now) / MS_PER_MINUTE));
+  const left = `${minutes} minute${minutes === 1 ? "" : "s"}`;
+  return new DormouseError(
+    "lease_held",
+    `process ${pid}${where} has been at "${name}" since ${new Date(acquiredAt).toISOString()}; ` +
+      `silent, it keeps the lease for ${left} more at most`,
+    {
+      hint:
+        state === "running"
+          ? `Wait for it to finish. When process ${pid} has ended, the next one takes over at once.`
+          : `Wait for it to finish; if it was killed, the next one takes over in ${left}.`,
+    },
+  );
 }

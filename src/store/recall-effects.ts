@@ -362,6 +362,15 @@ export class RecallEffects {
   }
 }
 
+/** Whether the event is a recall, undone or not; other events take and give back what follows from legs. */
+export function isRecall(connection: Connection, eventSeq: number): boolean {
+  return (
+    connection
+      .values<number>("SELECT 1 FROM recall_effect WHERE event_seq = ? AND length(pinned) > 0")
+      .get(eventSeq) === 1
+  );
+}
+
 /** Nodes lie under the first recall in force that pins them, else under the newest, else under this event. */
 function attribute(
   nodeIds: readonly number[],

@@ -154,6 +154,22 @@ export class Sources {
       });
   }
 
+  /** How many sources `list` would name without its limit. */
+  countReadable({ type, trust }: Omit<SourceFilter, "limit">): number {
+    return (
+      this.#connection
+        .values<number>(
+          `SELECT count(*) FROM source s CROSS JOIN node n ON n.id = s.node_id
+           WHERE n.erased_by IS NULL AND ${readable("n")} AND s.type = coalesce(@type, s.type)
+             AND n.trust = coalesce(@trust, n.trust)`,
+        )
+        .get({
+          type: type === undefined ? null : SOURCE_TYPES.indexOf(type),
+          trust: trust === undefined ? null : TRUST_LEVELS.indexOf(trust),
+        }) ?? 0
+    );
+  }
+
   /**
    * How many readable thoughts were met in a source or cite it in a standing leg. Looks at `COUNTED_THOUGHTS` each way
    * and no more; `isMore` says that there are others.

@@ -4,7 +4,7 @@
  */
 
 import { DormouseError } from "../core/errors.ts";
-import { formatId, parseNodeId, randomId } from "../core/ids.ts";
+import { formatEventId, formatId, parseNodeId, randomId } from "../core/ids.ts";
 import {
   type Actor,
   BASES,
@@ -30,6 +30,7 @@ import type { Legs, NewLeg } from "./legs.ts";
 import type { Links } from "./links.ts";
 import type { NewOccurrence, Occurrences, StoredReferent } from "./occurrences.ts";
 import type { Reasons } from "./reasons.ts";
+import { isRecall } from "./recall-effects.ts";
 import type { Sources } from "./sources.ts";
 import { readable, recalledBy, unrecalled, visible } from "./visibility.ts";
 
@@ -97,6 +98,10 @@ export interface StateView {
   readonly belief: Belief;
   readonly permanence: Permanence;
   readonly mergedInto: string | null;
+  /** The recall that it lies under, to be undone by `unrecall`; null when none does. */
+  readonly recalledBy: string | null;
+  /** The event since which no leg holds it up, although no recall in force took it; null otherwise. */
+  readonly unheldSince: string | null;
 }
 
 /** A connection of a node, named from both of its ends. */
@@ -348,9 +353,12 @@ export class Thoughts {
     const row = this.#parts.connection
       .sql<{ id: number; role: number }>(`SELECT id, role FROM node n WHERE public_id = ? AND ${readable("n")}`)
       .get(bytes);
-    if (row === undefined || (row.role === 0) !== publicId.trim().toLowerCase().startsWith("s_")) {
-      throw new DormouseError("not_found", `there is no node ${publicId}`, {
-        hint: "`dormouse search` and `dormouse list` print ids.",
+    const isSource = publicId.trim().toLowerCase().startsWith("s_");
+    if (row === undefined || (row.role === 0) !== isSource) {
+      throw new DormouseError("not_found", `there is no ${isSource ? "source" : "thought"} ${publicId}`, {
+        hint: isSource
+          ? "`dormouse source list` prints ids of sources."
+          : "`dormouse search` and `dormouse list` print ids of thoughts.",
       });
     }
     this.#keepPublicId(row.id, formatId(row.role === 0 ? "source" : "thought", bytes));
@@ -422,8 +430,18 @@ export class Thoughts {
         belief: BELIEFS[row.belief] ?? "asserted",
         permanence: PERMANENCES[row.permanence] ?? "none",
         mergedInto: row.mergedInto === null ? null : this.publicId(row.mergedInto),
+        ...this.#downBy(row.recalledBy),
       },
     };
+  }
+
+  /** What keeps a node down: a recall, or an event after which it rested on itself alone. */
+  #downBy(seq: number | null): Pick<StateView, "recalledBy" | "unheldSince"> {
+    if (seq === null) return { recalledBy: null, unheldSince: null };
+    const event = formatEventId(seq);
+    return isRecall(this.#parts.connection, seq)
+      ? { recalledBy: event, unheldSince: null }
+      : { recalledBy: null, unheldSince: event };
   }
 
   /** What is indexed and embedded (see `asIndexed`). Null once erased. */

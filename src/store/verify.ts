@@ -82,12 +82,20 @@ export interface VerifyReport {
 
 /**
  * Verifies the history of a brain on one snapshot. Memory: some bytes a node, whatever the length of the ledger.
- * @throws DormouseError `usage` for a fingerprint or event id that is none
+ * @throws DormouseError `usage` for a fingerprint or event id that is none, and for an event there is not
  */
 export function verifyHistory(store: Store, options: VerifyOptions = {}): VerifyReport {
   const since = options.since === undefined ? 0 : parseEventId(options.since);
   const wanted = options.head === undefined ? null : parseHead(options.head);
-  return store.read(() => new Verification(store, since, options.onProgress ?? (() => {})).run(wanted));
+  return store.read(() => {
+    const newest = store.ledger.head().seq;
+    if (since > newest) {
+      throw new DormouseError("usage", `there is no event ${formatEventId(since)}`, {
+        hint: `The newest is ${formatEventId(newest)}. If there was one once, the ledger was cut: verify with --head.`,
+      });
+    }
+    return new Verification(store, since, options.onProgress ?? (() => {})).run(wanted);
+  });
 }
 
 interface WantedHead {

@@ -84,12 +84,19 @@ describe.skipIf(!process.env.DORMOUSE_SHARED)("real samples", () => {
   it.each([
     [
       "foam-docs",
-      { files: 86, records: 1466, thoughts: 1432, reinforced: 34, skipped: {} },
+      { files: 86, records: 1466, thoughts: 1432, reinforced: 34, risen: 0, skipped: {} },
       { mentions: 267, joined: 257 },
     ],
     [
       "kepano-obsidian",
-      { files: 51, records: 91, thoughts: 91, reinforced: 0, skipped: { no_text: 40, other_file: 32, template: 52 } },
+      {
+        files: 51,
+        records: 91,
+        thoughts: 91,
+        reinforced: 0,
+        risen: 0,
+        skipped: { no_text: 40, other_file: 32, template: 52 },
+      },
       { mentions: 48, joined: 4 },
     ],
   ])("holds every paragraph and link of the vault %s, once", async (name, expected, links) => {

@@ -54,6 +54,7 @@ describe("a growing session", () => {
       records: 2,
       thoughts: 2,
       reinforced: 0,
+      risen: 0,
       skipped: {},
       errors: [],
     });
@@ -172,6 +173,7 @@ describe("a growing session", () => {
     expect(await extract(brain, file)).toMatchObject({
       thoughts: 0,
       reinforced: 0,
+      risen: 0,
       skipped: { known: report.thoughts },
     });
   });

@@ -59,7 +59,15 @@ describe("a vault", () => {
       "---\ntags: [veg, 2024]\ndate: 2024-05-01\n---\n# Beans\n\nFirst.\n\n## Rows #green\n\nSecond.\n",
     );
     folder.write("Loose.md", "Third.\n");
-    expect(await run()).toEqual({ files: 2, records: 3, thoughts: 3, reinforced: 0, skipped: {}, errors: [] });
+    expect(await run()).toEqual({
+      files: 2,
+      records: 3,
+      thoughts: 3,
+      reinforced: 0,
+      risen: 0,
+      skipped: {},
+      errors: [],
+    });
     expect(brain.store.thoughts.detail(nodeOfText(brain.store, "Second."))).toMatchObject({
       kind: "observation",
       domain: "Garden",

@@ -299,7 +299,7 @@ describe("undoing a recall", () => {
     await workedExample();
     const { event } = recall(brain.store, { ids: [sourceId("C")] }, {}, "person");
     unrecall(brain.store, event ?? "", "person");
-    expect(() => unrecall(brain.store, event ?? "", "person")).toThrow(expect.objectContaining({ code: "usage" }));
+    expect(() => unrecall(brain.store, event ?? "", "person")).toThrow(expect.objectContaining({ code: "undone" }));
   });
 
   it("leaves down what another recall pins or breaks, and says under which", async () => {

@@ -7,7 +7,7 @@ import type { ExtractError, ExtractReport } from "../../core/types.ts";
 import { explainError, isFileSkip, isUnreadFormat } from "../extract-words.ts";
 import { type ExitStatus, endOnInterrupt, type Invocation, withBrain } from "../invocation.ts";
 import { type Output, printable, type Style } from "../output.ts";
-import { countOf } from "../render.ts";
+import { countOf, risenWords } from "../render.ts";
 
 interface ExtractFlags {
   readonly format?: NonNullable<ExtractOptions["format"]>;
@@ -69,6 +69,7 @@ export function renderExtractReport(report: ExtractReport, style: Style, dryRun:
   const skipped = Object.entries(report.skipped)
     .filter(([reason]) => !isUnreadFormat(reason))
     .sort(([, a], [, b]) => b - a);
+  if (report.risen > 0) lines.push(risenWords(report.risen));
   if (skipped.length > 0) lines.push(`skipped: ${skipped.map(([reason, count]) => `${count} ${reason}`).join(", ")}`);
   return lines.join("\n");
 }

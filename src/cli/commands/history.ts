@@ -43,6 +43,7 @@ function effectLines(entry: HistoryEntry): string[] {
 }
 
 const RECALL_WORDS: Record<NonNullable<HistoryEntry["recall"]>, string> = {
+  recalled: "recalled",
   taken: "fell with what it rested on",
   "given back": "stands again",
   "brought out": "came out from behind its survivor, which fell",

@@ -3,7 +3,7 @@ import type { LegChange, WhyNode } from "../../app.ts";
 import { type ExitStatus, type Invocation, withBrain } from "../invocation.ts";
 import { readLeg } from "../leg-option.ts";
 import { fitLine, type Style } from "../output.ts";
-import { countOf, legMarks } from "../render.ts";
+import { countOf, legMarks, risenWords } from "../render.ts";
 
 interface LegAddFlags {
   readonly leg?: readonly string[];
@@ -78,8 +78,6 @@ function renderLegChange(change: LegChange): string {
   if (change.event === null) return `${change.id} rests on that already; nothing changed`;
   return [
     `${countOf(change.added, "leg")} added to ${change.id} (${change.event}); it is ${change.trust}`,
-    ...(change.risen === 0
-      ? []
-      : [`  ${countOf(change.risen, "thought")} ${change.risen === 1 ? "stands" : "stand"} again`]),
+    ...(change.risen === 0 ? [] : [`  ${risenWords(change.risen)}`]),
   ].join("\n");
 }

@@ -25,10 +25,19 @@ export async function runList(invocation: Invocation, flags: ListFlags): Promise
     ...(flags.tag === undefined ? {} : { tags: flags.tag }),
     ...(flags.when === undefined ? {} : { when: await readWhen(flags.when, flags.asOf) }),
   };
-  const thoughts = await withReader(invocation, flags.asOf, (brain) => brain.list(filter));
-  invocation.output.print(thoughts, (found, style) =>
-    found.length === 0 ? "no thoughts" : found.map((thought) => listLine(thought, style)).join("\n"),
-  );
+  const found = await withReader(invocation, flags.asOf, (brain) => brain.list({ ...filter, limit: filter.limit + 1 }));
+  const thoughts = found.slice(0, filter.limit);
+  const { output } = invocation;
+  output.print(thoughts, (shown, style) => {
+    if (shown.length === 0) return "no thoughts";
+    const rest = found.length > shown.length ? ["… and more; --limit shows as many as you like"] : [];
+    return [...shown.map((thought) => listLine(thought, style)), ...rest].join("\n");
+  });
+  const recalls = new Set(thoughts.flatMap(({ state }) => state.recalledBy ?? []));
+  const [event, ...others] = recalls;
+  if (event !== undefined) {
+    output.note(`\`dormouse unrecall ${others.length === 0 ? event : "EVENT"}\` undoes a recall`);
+  }
   return 0;
 }
 

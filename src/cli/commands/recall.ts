@@ -27,7 +27,7 @@ export async function runRecall(
   flags: RecallFlags,
 ): Promise<ExitStatus> {
   if (flags.reason !== "untrusted") {
-    throw new DormouseError("usage", "this version recalls what is untrusted; it does not erase yet", {
+    throw new DormouseError("usage", "this version recalls what is untrusted, and erases nothing", {
       hint: "A recall hides everything that rested on it; leave --reason out.",
     });
   }
@@ -46,7 +46,6 @@ function renderPreview(preview: RecallPreview, style: Style): string {
   const { alike } = preview;
   return [
     ...reportLines(preview, style, "would go", "would lose a leg and stand"),
-    ...(preview.alreadyBy.length === 0 ? [] : ["", alreadyLine(preview)]),
     ...(alike.length === 0
       ? []
       : [
@@ -56,23 +55,34 @@ function renderPreview(preview: RecallPreview, style: Style): string {
             ({ id, label, like, cosine }) => `  ${id}  ${firstLine(label, style)}\n    like ${like} (${cosine})`,
           ),
         ]),
+    ...earlierLines(preview.alreadyBy),
     "",
     "Nothing was changed. Run it again with --apply to do it; `dormouse unrecall` undoes it.",
   ].join("\n");
 }
 
-function alreadyLine({ alreadyBy }: RecallReport): string {
-  return `this was recalled already, by ${alreadyBy.join(", ")}`;
-}
-
 /** What went, and how to undo it. */
 export function renderRecallResult(result: RecallResult, style: Style): string {
-  if (result.event === null) return `${alreadyLine(result)}; nothing was changed`;
+  if (result.event === null) {
+    return ["all of this was recalled already; nothing was changed", ...earlierLines(result.alreadyBy)].join("\n");
+  }
   return [
     ...reportLines(result, style, "went", "lost a leg and stands"),
+    ...earlierLines(result.alreadyBy),
     "",
     `Undo it with: dormouse unrecall ${result.event}`,
   ].join("\n");
+}
+
+/** Which recalls took a root before, each with its undoing. */
+function earlierLines(events: readonly string[]): string[] {
+  if (events.length === 0) return [];
+  const shown = events.slice(0, SHOWN);
+  return [
+    "",
+    `a root was recalled before, by ${[...shown, ...(events.length > shown.length ? ["others"] : [])].join(", ")}: ` +
+      `\`dormouse unrecall ${shown.length === 1 ? shown[0] : "EVENT"}\` undoes that`,
+  ];
 }
 
 /** Roots, what goes with the way down to each, and what only weakens. */

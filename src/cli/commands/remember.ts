@@ -1,8 +1,18 @@
 /** `dormouse remember`: one thought from the arguments or from standard input. */
 import { DormouseError } from "../../core/errors.ts";
-import type { Basis, Facet, Interval, ReferentTime, RememberInput, RememberResult } from "../../core/types.ts";
+import {
+  type Basis,
+  type Facet,
+  type Interval,
+  type ReferentTime,
+  type RememberInput,
+  type RememberResult,
+  SOURCE_TYPES,
+  type SourceType,
+} from "../../core/types.ts";
 import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
 import { readLeg } from "../leg-option.ts";
+import { risenWords } from "../render.ts";
 
 interface RememberFlags {
   readonly kind?: string;
@@ -47,14 +57,15 @@ export async function runRemember(invocation: Invocation, text: string, flags: R
     const content = text === "-" ? await readStdin() : text;
     return brain.remember({ content, ...attributes, ...times });
   });
-  invocation.output.print({ id: result.id, status: result.status }, (answer) => renderRemembered(answer, notes));
+  invocation.output.print(result, (answer) => renderRemembered(answer, notes));
   return 0;
 }
 
-function renderRemembered(answer: Pick<RememberResult, "id" | "status">, notes: readonly TimeNote[]): string {
+function renderRemembered(answer: RememberResult, notes: readonly TimeNote[]): string {
   const known = answer.status === "known" ? "known already" : answer.status;
   return [
     `${known} ${answer.id}`,
+    ...(answer.risen === undefined ? [] : [`  ${risenWords(answer.risen)}`]),
     ...notes.map(({ option, words, meaning }) => `  ${option} "${words}" was read as ${meaning}`),
   ].join("\n");
 }
@@ -77,8 +88,14 @@ function readAttributes(flags: RememberFlags): Omit<RememberInput, "content"> {
     ...(flags.salience === undefined ? {} : { salience: readCount("--salience", flags.salience, 0) }),
     ...(source === undefined
       ? {}
-      : { occurrence: { source: { type: "named", key: source, name: source, trust: "unknown" } } }),
+      : { occurrence: { source: { type: typeOf(source), key: source, name: source, trust: "unknown" } } }),
   };
+}
+
+/** The type that the word before a colon names; a name without one is just a name. */
+function typeOf(source: string): SourceType {
+  const word = source.slice(0, Math.max(0, source.indexOf(":"))).toLowerCase();
+  return SOURCE_TYPES.find((type) => type === word) ?? (word === "web" ? "page" : "named");
 }
 
 function readFacet(text: string): Facet {

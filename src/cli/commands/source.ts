@@ -21,16 +21,23 @@ const HEAD_WIDTH = 52;
 
 /** JSON: an array of sources. */
 export async function runSourceList(invocation: Invocation, flags: SourceListFlags): Promise<ExitStatus> {
-  const options: SourceListOptions = {
-    limit: readCount("--limit", flags.limit),
+  const { output } = invocation;
+  const limit = readCount("--limit", flags.limit);
+  const filter: Omit<SourceListOptions, "limit"> = {
     ...(flags.type === undefined ? {} : { type: readChoice("--type", flags.type, SOURCE_TYPES) }),
     ...(flags.trust === undefined ? {} : { trust: readChoice("--trust", flags.trust, TRUST_LEVELS) }),
     ...(flags.names === undefined ? {} : { names: flags.names }),
   };
-  const sources = await withBrain(invocation, (brain) => brain.sources(options));
-  invocation.output.print(sources, (found, style) =>
-    found.length === 0 ? "no sources" : found.map((source) => sourceLine(source, style)).join("\n"),
-  );
+  const { sources, more } = await withBrain(invocation, (brain) => {
+    const found = brain.sources({ ...filter, limit });
+    const isCut = !output.json && found.length === limit;
+    return { sources: found, more: isCut ? brain.countSources(filter) - found.length : 0 };
+  });
+  output.print(sources, (found, style) => {
+    if (found.length === 0) return "no sources";
+    const rest = more > 0 ? [`… and ${more} more; --limit shows as many as you like`] : [];
+    return [...found.map((source) => sourceLine(source, style)), ...rest].join("\n");
+  });
   return 0;
 }
 

@@ -23,7 +23,7 @@ function renderCensus(census: Census, style: Style): string {
   const facts: [string, string][] = [
     ["thoughts", `${census.thoughts}, ${census.visible} of them visible`],
     ["sources", String(census.sources)],
-    ["states", counts(census.states)],
+    ["states", describeStates(census)],
     ["kinds", counts(census.kinds)],
     ["domains", counts(census.domains)],
     ["legs", String(census.legs)],
@@ -37,6 +37,22 @@ function renderCensus(census: Census, style: Style): string {
     .filter(([, value]) => value !== "")
     .map(([name, value]) => `${style.dim(name.padEnd(9))} ${value}`)
     .join("\n");
+}
+
+/** Thoughts in each state; one that is forgotten has decayed, too, and a thought can be in several. */
+function describeStates({ states, thoughts, visible }: Census): string {
+  const { forgotten, ...others } = states;
+  const words = Object.entries(others)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => (name === "decayed" ? decayedWords(count, forgotten) : `${name} ${count}`))
+    .join(", ");
+  const hidden = states.decayed + states.merged + states.recalled + states.erased + states.held + states.superseded;
+  return hidden > thoughts - visible ? `${words}; a thought can be in several` : words;
+}
+
+function decayedWords(decayed: number, forgotten: number): string {
+  if (forgotten === 0) return `decayed ${decayed}`;
+  return forgotten === decayed ? `forgotten ${forgotten}` : `decayed ${decayed} (${forgotten} of them forgotten)`;
 }
 
 /** Event and the digits that `verify --head` needs. */
