@@ -137,9 +137,11 @@ function factLines(facts: readonly (readonly [string, string | null])[], style: 
     .map(([name, value]) => `  ${style.dim(name.padEnd(11))} ${printable(value ?? "")}`);
 }
 
-/** How many thoughts that a recall took stand again. */
-export function risenWords(risen: number): string {
-  return `${countOf(risen, "thought")} that had fallen in a recall ${risen === 1 ? "stands" : "stand"} again`;
+/** How many thoughts that a recall took stand again; ahead of it, what rests on them is not known. */
+export function risenWords(risen: number, isAhead = false): string {
+  const fallen = `${countOf(risen, "thought")} that had fallen in a recall`;
+  if (isAhead) return `${fallen} would stand again, with what rests on ${risen === 1 ? "it" : "them"}`;
+  return `${fallen} ${risen === 1 ? "stands" : "stand"} again`;
 }
 
 /** What a change of state came to. */

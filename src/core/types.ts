@@ -228,7 +228,7 @@ export interface ExtractReport {
   readonly records: number;
   readonly thoughts: number;
   readonly reinforced: number;
-  /** Thoughts that had fallen in a recall and stand again by what was read; 0 in a dry run. */
+  /** Thoughts that had fallen in a recall and stand again by what was read; in a dry run without what rests on them. */
   readonly risen: number;
   readonly skipped: Readonly<Record<string, number>>;
   readonly errors: readonly ExtractError[];

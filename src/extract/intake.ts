@@ -139,13 +139,13 @@ export class Intake {
   }
 
   /** What storing the input would come to, as far as it can be told without writing. */
-  #foresee(input: RememberInput): Pick<RememberResult, "status" | "reason"> {
+  #foresee(input: RememberInput): Pick<RememberResult, "status" | "reason" | "risen"> {
     const { valueKey, recordDigest } = this.identifyInput(input);
     const record = `r${recordDigest.toString("latin1")}`;
     const value = `v${valueKey.toString("latin1")}`;
     if (this.#met.has(record) || this.#store.occurrences.isKnown(recordDigest)) return { status: "known" };
     this.#met.add(record);
-    if (this.#restsOnFallen(input)) return { status: "refused", reason: "dead_source" };
+    if (this.#citesDead(input)) return { status: "refused", reason: "dead_source" };
     if (this.#store.tombstones.find(this.#scopeId, valueKey) !== null)
       return { status: "refused", reason: "tombstone" };
     const known = this.#store.thoughts.findByValue(this.#scopeId, valueKey);
@@ -154,19 +154,22 @@ export class Intake {
     }
     if (known?.belief === "rejected") return { status: "refused", reason: "tombstone" };
     if (known?.decayed === "forgotten") return { status: "refused", reason: "forgotten" };
-    if (known !== null || this.#met.has(value)) return { status: "reinforced" };
+    const isNew = !this.#met.has(value);
+    if (isNew && known !== null && known.recalledBy !== null) {
+      this.#met.add(value);
+      return { status: "revived", risen: 1 };
+    }
+    if (known !== null || !isNew) return { status: "reinforced" };
     this.#met.add(value);
     return { status: "created" };
   }
 
-  /** Whether a source that the input cites is known and recalled. */
-  #restsOnFallen({ legs, occurrence }: RememberInput): boolean {
-    const { sources, recalls } = this.#store;
-    if (recalls.newestSeq() === 0) return false;
-    const cited = legs?.flatMap(({ parents }) => parents) ?? (occurrence === undefined ? [] : [occurrence.source]);
-    return cited.some((parent) => {
-      const nodeId = typeof parent === "string" ? null : sources.find(parent.type, parent.key);
-      return nodeId !== null && recalls.hasFallen(nodeId);
+  /** A leg of it would name a source that was recalled. */
+  #citesDead({ occurrence, legs = [] }: RememberInput): boolean {
+    const sources = legs.flatMap(({ parents }) => parents.filter((parent) => typeof parent !== "string"));
+    return [...(occurrence === undefined ? [] : [occurrence.source]), ...sources].some(({ type, key }) => {
+      const id = this.#store.sources.find(type, key);
+      return id !== null && this.#store.legs.parent(id)?.dead === true;
     });
   }
 }

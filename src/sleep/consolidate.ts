@@ -20,7 +20,7 @@ import type { Store } from "../store/store.ts";
 import { termHash } from "../text/analyse.ts";
 import type { PhaseContext, PhaseOutcome, SleepConfig } from "./phase.ts";
 import { saysTheSame, tellingWords } from "./same-text.ts";
-import { readThresholds } from "./thresholds.ts";
+import { foreseeThresholds, readThresholds } from "./thresholds.ts";
 
 /** Highest thought when all texts were compared last, and the event up to which states were seen. */
 const THOUGHT_CURSOR = "sleep.consolidate";
@@ -295,8 +295,9 @@ function applyGroup({ store, actor, cycle }: PhaseContext, group: MergeGroup): n
   return absorbed.length;
 }
 
-function createQuestions({ store }: PhaseContext): MergeQuestions {
-  const thresholds = readThresholds(store);
+function createQuestions(context: PhaseContext): MergeQuestions {
+  const { store } = context;
+  const thresholds = foreseeThresholds(context);
   const words = new Map<number, readonly string[] | null>();
   let near: { readonly to: number; readonly vector: Int8Array | null } | undefined;
   return {

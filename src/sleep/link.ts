@@ -10,7 +10,7 @@ import type { Store } from "../store/store.ts";
 import type { Neighbor } from "../store/vectors.ts";
 import { createCellSearch, createExactSearch, type NeighborSearch } from "./neighbors.ts";
 import type { PhaseContext, PhaseOutcome, SleepConfig } from "./phase.ts";
-import { readThresholds, type Thresholds, toWeight } from "./thresholds.ts";
+import { foreseeThresholds, type Thresholds, toWeight } from "./thresholds.ts";
 
 /** Id up to which new thoughts were counted towards visits of old ones. */
 const SEEN_CURSOR = `${LINK_CURSOR}.seen`;
@@ -47,14 +47,26 @@ export interface Visit {
   readonly near: readonly NearThought[];
 }
 
+/** Links that were planned and not stored: both ends of each, and how many each thought got. */
+interface ForeseenLinks {
+  readonly pairs: Set<string>;
+  readonly added: Map<number, number>;
+}
+
 /**
  * The links that visits in this order add: to the nearest above the threshold, until the thought or its
  * neighbour holds enough; a thought without any gets one in any case. Pure; where the visits are cut into
  * batches makes no difference.
+ * @param foreseen what earlier visits planned and nobody stored; what these plan is added to it
  */
-export function planLinks(visits: readonly Visit[], thresholds: Thresholds, config: SleepConfig): NewLink[] {
-  const links = new Map<string, NewLink>();
-  const added = new Map<number, number>();
+export function planLinks(
+  visits: readonly Visit[],
+  thresholds: Thresholds,
+  config: SleepConfig,
+  foreseen: ForeseenLinks = { pairs: new Set(), added: new Map() },
+): NewLink[] {
+  const links: NewLink[] = [];
+  const { pairs, added } = foreseen;
   const isFull = (nodeId: number, held: number) => held + (added.get(nodeId) ?? 0) >= config.linkDegree;
   for (const { nodeId, degree, near } of visits) {
     let fresh = 0;
@@ -62,16 +74,17 @@ export function planLinks(visits: readonly Visit[], thresholds: Thresholds, conf
       if (other.cosine < thresholds.link || fresh >= config.linkNeighbors || isFull(nodeId, degree)) break;
       const [fromId, toId] = nodeId < other.nodeId ? [nodeId, other.nodeId] : [other.nodeId, nodeId];
       const key = `${fromId} ${toId}`;
-      if (other.isLinked || other.isAdjacent || links.has(key)) continue;
+      if (other.isLinked || other.isAdjacent || pairs.has(key)) continue;
       // A crowded neighbour still takes what has no other: unlinked, it would decay for being like many.
       const isAlone = degree + (added.get(nodeId) ?? 0) === 0;
       if (!isAlone && isFull(other.nodeId, other.degree)) continue;
-      links.set(key, { type: "similar", fromId, toId, weight: toWeight(other.cosine, thresholds) });
+      pairs.add(key);
+      links.push({ type: "similar", fromId, toId, weight: toWeight(other.cosine, thresholds) });
       for (const end of [fromId, toId]) added.set(end, (added.get(end) ?? 0) + 1);
       fresh += 1;
     }
   }
-  return [...links.values()];
+  return links;
 }
 
 /** Looks up all that decides about the links of these thoughts. */
@@ -111,9 +124,11 @@ interface Round {
 export async function linkNeighbors(context: PhaseContext): Promise<PhaseOutcome> {
   const { store, config, dryRun } = context;
   if (store.models.active() === null) return { planned: 0, applied: 0 };
-  const thresholds = readThresholds(store);
+  const thresholds = foreseeThresholds(context);
   const round = beginRound(context);
   let search: NeighborSearch | undefined;
+  // A dry run stores nothing, so what it planned before is kept for the visits that follow.
+  const foreseen: ForeseenLinks | undefined = dryRun ? { pairs: new Set(), added: new Map() } : undefined;
   const total = store.read(() => countThoughts(store.connection, round.visited, round.upTo)) + round.revisitsDue;
   let planned = 0;
   let applied = 0;
@@ -128,7 +143,9 @@ export async function linkNeighbors(context: PhaseContext): Promise<PhaseOutcome
     }
     const look = search ?? (round.cells > 0 ? createCellSearch(store, round.cells) : createExactSearch(store));
     search = look;
-    const links = store.read(() => planLinks(gatherVisits(context, step.nodes, look, thresholds), thresholds, config));
+    const links = store.read(() =>
+      planLinks(gatherVisits(context, step.nodes, look, thresholds), thresholds, config, foreseen),
+    );
     planned += links.length;
     visits += step.nodes.length;
     Object.assign(round, step.moves);

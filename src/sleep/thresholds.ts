@@ -54,6 +54,13 @@ export function readThresholds(store: Store): Thresholds {
   return { randomMean, link, duplicate, merge: 1 - MERGE_DISTANCE * (1 - randomMean) };
 }
 
+/** The thresholds a phase goes by; in a dry run those that the calibration before it would have stored. */
+export function foreseeThresholds({ store, config, dryRun, reports }: PhaseContext): Thresholds {
+  const isDue = reports.some(({ name, planned }) => name === "calibrate" && planned > 0);
+  if (!dryRun || !isDue) return readThresholds(store);
+  return planThresholds(store.read(() => measureCosines(store, config.calibrationSample, store.vectors.count())));
+}
+
 /** A cosine on the scale of links: 0 as similar as two random texts, 1000 identical. */
 export function toWeight(cosine: number, { randomMean }: Thresholds): number {
   return Math.max(0, Math.min(1000, Math.round((1000 * (cosine - randomMean)) / (1 - randomMean))));

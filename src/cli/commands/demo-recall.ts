@@ -65,7 +65,10 @@ async function play(brain: Brain, output: Output): Promise<DemoRecallReport> {
     `$ dormouse recall --sources '${PATTERN}'`,
   ]);
   const preview = brain.previewRecall({ sources: PATTERN });
-  tell((style) => reportLines(preview, style, "would go", "would lose a leg and stand"));
+  tell((style) => [
+    ...reportLines(preview, style, "would go", "would lose a leg and stand"),
+    "It stands because you said so yourself, too: a thought stands while any of its legs does.",
+  ]);
   const recall = brain.recall({ sources: PATTERN });
   const after = await ask(brain);
   // A thought that names the tool itself lies one step below it.

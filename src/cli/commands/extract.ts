@@ -69,7 +69,7 @@ export function renderExtractReport(report: ExtractReport, style: Style, dryRun:
   const skipped = Object.entries(report.skipped)
     .filter(([reason]) => !isUnreadFormat(reason))
     .sort(([, a], [, b]) => b - a);
-  if (report.risen > 0) lines.push(risenWords(report.risen));
+  if (report.risen > 0) lines.push(risenWords(report.risen, dryRun));
   if (skipped.length > 0) lines.push(`skipped: ${skipped.map(([reason, count]) => `${count} ${reason}`).join(", ")}`);
   return lines.join("\n");
 }
