@@ -24,7 +24,7 @@ describe("source", { timeout: SLOW }, () => {
     const claim = await cli.remember("It will rain", "--source", "web:weather");
     await cli.remember("Take an umbrella", "--leg", claim);
     await cli.remember("Beans need soaking", "--source", "web:beans");
-    const sources = await cli.json<SourceListing[]>(["source", "list", "--type", "named"]);
+    const sources = await cli.json<SourceListing[]>(["source", "list", "--type", "page"]);
     expect(sources).toMatchObject([
       { name: "web:beans", trust: "unknown", thoughts: 1, recalled: false },
       { name: "web:weather", trust: "unknown", thoughts: 1, more: false },
