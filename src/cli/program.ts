@@ -205,7 +205,8 @@ function addFillingCommands(program: DormouseCommand, report: Report): void {
     .option("--axiom", "your own word holds it up, too, beside its legs or source")
     .option(
       "--source <name>",
-      "who or what it is from; TYPE:NAME gives its type, such as tool:weather or page:example.org (default: your own word)",
+      "who or what it is from, such as anna or tool:weather; before a colon, session, file, page (or web), tool, model, " +
+        "person or import is its type (default: your own word)",
       readSourceOnce,
     )
     .option("--scope <scope>", "scope it is kept in")

@@ -67,12 +67,18 @@ export interface SourceInput {
   readonly trust: Trust;
 }
 
+/** Thread of occurrences that follow nothing: a person's single statements. */
+export const LOOSE_THREAD = -1;
+
 /** Where and when a value was met in its source. */
 export interface OccurrenceInput {
   readonly source: SourceInput;
   /** Identity of the record (format, record id or time); met again, in whatever file, it is skipped. */
   readonly recordKey?: string;
-  /** 0 is the main line; an abandoned branch has its own number and its own `next` order. */
+  /**
+   * 0 is the main line; an abandoned branch has its own number and its own `next` order; in `LOOSE_THREAD` nothing
+   * follows anything.
+   */
   readonly thread?: number;
   /** Place in the source's order; default: after everything the source holds. */
   readonly ordinal?: number;

@@ -10,6 +10,7 @@ import {
   BASES,
   BELIEFS,
   type LegInput,
+  LOOSE_THREAD,
   type OccurrenceInput,
   type RefusalReason,
   type RememberInput,
@@ -20,7 +21,7 @@ import {
 } from "../core/types.ts";
 import type { Change } from "../store/ledger.ts";
 import type { NewLeg, ParentState } from "../store/legs.ts";
-import { LOOSE_THREAD, type NewOccurrence, type StoredReferent } from "../store/occurrences.ts";
+import type { NewOccurrence, StoredReferent } from "../store/occurrences.ts";
 import type { Store } from "../store/store.ts";
 import { asIndexed, HEADING_FACET, type NodeState } from "../store/thoughts.ts";
 import { analyse } from "../text/analyse.ts";

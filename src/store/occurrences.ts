@@ -10,9 +10,6 @@ const ORDINAL_GAP = 1024;
 /** Occurrences that a neighbourhood read looks at: of one node, and each way from one of them. */
 const PLACES_LOOKED_AT = 64;
 
-/** Thread of occurrences that follow nothing: a person's single statements. */
-export const LOOSE_THREAD = -1;
-
 /** A referent time as stored: kind 0 unknown, 1 known, 2 offset unknown. */
 export interface StoredReferent {
   readonly from: number | null;

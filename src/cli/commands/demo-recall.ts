@@ -67,7 +67,7 @@ async function play(brain: Brain, output: Output): Promise<DemoRecallReport> {
   const preview = brain.previewRecall({ sources: PATTERN });
   tell((style) => [
     ...reportLines(preview, style, "would go", "would lose a leg and stand"),
-    "It stands because you said so yourself, too: a thought stands while any of its legs does.",
+    "It stands, for you said so yourself: one leg is enough for a thought.",
   ]);
   const recall = brain.recall({ sources: PATTERN });
   const after = await ask(brain);

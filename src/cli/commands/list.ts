@@ -36,7 +36,8 @@ export async function runList(invocation: Invocation, flags: ListFlags): Promise
   const recalls = new Set(thoughts.flatMap(({ state }) => state.recalledBy ?? []));
   const [event, ...others] = recalls;
   if (event !== undefined) {
-    output.note(`\`dormouse unrecall ${others.length === 0 ? event : "EVENT"}\` undoes a recall`);
+    const which = others.length === 0 ? [event, "that"] : ["EVENT", "one"];
+    output.note(`\`dormouse unrecall ${which[0]}\` undoes ${which[1]} recall`);
   }
   return 0;
 }

@@ -80,7 +80,7 @@ function earlierLines(events: readonly string[]): string[] {
   const shown = events.slice(0, SHOWN);
   return [
     "",
-    `a root was recalled before, by ${[...shown, ...(events.length > shown.length ? ["others"] : [])].join(", ")}: ` +
+    `already recalled by ${[...shown, ...(events.length > shown.length ? ["others"] : [])].join(", ")}; ` +
       `\`dormouse unrecall ${shown.length === 1 ? shown[0] : "EVENT"}\` undoes that`,
   ];
 }

@@ -4,6 +4,7 @@ import {
   type Basis,
   type Facet,
   type Interval,
+  LOOSE_THREAD,
   type ReferentTime,
   type RememberInput,
   type RememberResult,
@@ -88,7 +89,13 @@ function readAttributes(flags: RememberFlags): Omit<RememberInput, "content"> {
     ...(flags.salience === undefined ? {} : { salience: readCount("--salience", flags.salience, 0) }),
     ...(source === undefined
       ? {}
-      : { occurrence: { source: { type: typeOf(source), key: source, name: source, trust: "unknown" } } }),
+      : {
+          occurrence: {
+            source: { type: typeOf(source), key: source, name: source, trust: "unknown" },
+            // What is typed one by one follows nothing, whatever it is from.
+            thread: LOOSE_THREAD,
+          },
+        }),
   };
 }
 
