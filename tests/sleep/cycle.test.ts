@@ -4,7 +4,7 @@ import type { Embedder } from "../../src/core/ports.ts";
 import { PHASE_NAMES, runSleep } from "../../src/sleep/cycle.ts";
 import { Store } from "../../src/store/store.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
-import { SMALL_CELLS } from "../support/cells.ts";
+import { SMALL_CELLS, WIDE } from "../support/cells.ts";
 import { readAllTables, readSleepState } from "../support/sleep-state.ts";
 
 const NOTE = "the heating in our cellar gets serviced every autumn by that same firm";
@@ -14,7 +14,7 @@ const sleep = (brain: TestStore, options = {}) =>
 
 /** A brain in which every phase has something to do. */
 async function busyBrain(): Promise<TestStore> {
-  const brain = createTestStore();
+  const brain = createTestStore({ dimensions: WIDE });
   const results = await brain.remember(
     NOTE,
     `${NOTE}.`,
