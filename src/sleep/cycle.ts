@@ -15,6 +15,7 @@ import { consolidate } from "./consolidate.ts";
 import { decayUnheld } from "./decay.ts";
 import { embedMissing } from "./embed.ts";
 import { createForecast } from "./forecast.ts";
+import { reportGarbage } from "./garbage.ts";
 import { linkNeighbors } from "./link.ts";
 import { writeMetrics } from "./metrics.ts";
 import {
@@ -47,6 +48,7 @@ const PHASES: Record<PhaseName, Phase> = {
   decay: decayUnheld,
   shelve: shelveVectors,
   upkeep: keepInOrder,
+  gc: reportGarbage,
   metrics: writeMetrics,
 };
 

@@ -17,6 +17,7 @@ export const PHASE_NAMES = [
   "decay",
   "shelve",
   "upkeep",
+  "gc",
   "metrics",
 ] as const;
 export type PhaseName = (typeof PHASE_NAMES)[number];
