@@ -5,7 +5,7 @@
 import type { Embedder, ProgressListener } from "../core/ports.ts";
 import { isSameModel } from "../store/models.ts";
 import type { Store } from "../store/store.ts";
-import { analyse } from "../text/analyse.ts";
+import { ANALYSER_VERSION, analyse, termHash } from "../text/analyse.ts";
 import { holdVectors } from "./reembed.ts";
 
 /** Nodes embedded or indexed at a time. */
@@ -46,6 +46,52 @@ export function rebuildFullText(store: Store, onProgress: ProgressListener = () 
       onProgress({ stage: "full text", done, total: null });
     }
   });
+}
+
+/** Last thought whose words were analysed anew, and by which analyser that round was begun. */
+const RENEWED_CURSOR = "full_text.renewed";
+const RENEWING_CURSOR = "full_text.renewing";
+
+export interface RenewOptions {
+  /** Runs in one transaction; called once a batch. */
+  readonly commit: <T>(fn: () => T) => T;
+  /** No batch begins once it says so. */
+  readonly isTimeUp: () => boolean;
+  readonly onStep: (renewed: number) => Promise<void>;
+}
+
+/**
+ * Analyses all words again after the analyser changed, in batches: searches go on meanwhile, over words of both, and
+ * whoever is interrupted is followed by one that goes on where it stood. @returns false when time ran out
+ */
+export async function renewFullText(store: Store, { commit, isTimeUp, onStep }: RenewOptions): Promise<boolean> {
+  const { operations, fullText } = store;
+  const analyser = termHash(ANALYSER_VERSION);
+  for (let renewed = 0; fullText.isOutdated(); ) {
+    if (isTimeUp()) return false;
+    renewed += commit(() => {
+      // A round that another analyser began is begun anew.
+      const isOurs = operations.cursor(RENEWING_CURSOR) === analyser;
+      const ids = store.thoughts.idsAfter(isOurs ? operations.cursor(RENEWED_CURSOR) : 0, BATCH);
+      for (const id of ids) {
+        const terms = analyse(store.thoughts.indexedText(id) ?? "");
+        fullText.replace(id, terms, store.thoughts.tokenCount(id));
+        store.thoughts.setTokenCount(id, terms.length);
+      }
+      const last = ids.at(-1);
+      if (last === undefined) {
+        fullText.declareCurrent();
+        operations.dropCursor(RENEWED_CURSOR);
+        operations.dropCursor(RENEWING_CURSOR);
+      } else {
+        operations.moveCursor(RENEWED_CURSOR, last);
+        operations.moveCursor(RENEWING_CURSOR, analyser);
+      }
+      return ids.length;
+    });
+    await onStep(renewed);
+  }
+  return true;
 }
 
 async function rebuildVectors(store: Store, embedder: Embedder, onProgress: ProgressListener): Promise<number> {

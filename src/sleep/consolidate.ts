@@ -20,7 +20,7 @@ import type { Store } from "../store/store.ts";
 import { termHash } from "../text/analyse.ts";
 import type { PhaseContext, PhaseOutcome, SleepConfig } from "./phase.ts";
 import { saysTheSame, tellingWords } from "./same-text.ts";
-import { foreseeThresholds, readThresholds } from "./thresholds.ts";
+import { thresholdsOf } from "./thresholds.ts";
 
 /** Highest thought when all texts were compared last, and the event up to which states were seen. */
 const THOUGHT_CURSOR = "sleep.consolidate";
@@ -195,7 +195,10 @@ async function mergeCopies(context: PhaseContext, tally: Tally): Promise<void> {
   const questions = createQuestions(context);
   const sets = store.read(() => suspects.map((ids) => planMerges(ids, questions, config)));
   tally.planned += sets.flat().reduce((sum, { absorbed }) => sum + absorbed.length, 0);
-  if (dryRun) return;
+  if (dryRun) {
+    for (const { absorbed } of sets.flat()) for (const { nodeId } of absorbed) context.forecast.absorbed.add(nodeId);
+    return;
+  }
   if (!(await applySets(context, sets, tally))) return;
   context.commit(() => {
     operations.moveCursor(THOUGHT_CURSOR, highest);
@@ -268,7 +271,8 @@ async function applySets(
 }
 
 /** One event a survivor. Nodes that lost their visibility since the plan are left alone. */
-function applyGroup({ store, actor, cycle }: PhaseContext, group: MergeGroup): number {
+function applyGroup(context: PhaseContext, group: MergeGroup): number {
+  const { store, actor, cycle } = context;
   const survivor = mergeNode(store.connection, group.survivorId);
   const absorbed = group.absorbed.filter(({ nodeId }) => mergeNode(store.connection, nodeId) !== null);
   if (survivor === null || absorbed.length === 0) return 0;
@@ -283,7 +287,7 @@ function applyGroup({ store, actor, cycle }: PhaseContext, group: MergeGroup): n
       survivor: store.thoughts.publicId(survivor.id),
       count: absorbed.length,
       moved: changes.length - absorbed.length,
-      cosinePermille: Math.round(readThresholds(store).merge * 1000),
+      cosinePermille: Math.round(thresholdsOf(context).merge * 1000),
       // What put the survivor first.
       permanence: survivor.permanence,
       trust: survivor.trust,
@@ -297,7 +301,7 @@ function applyGroup({ store, actor, cycle }: PhaseContext, group: MergeGroup): n
 
 function createQuestions(context: PhaseContext): MergeQuestions {
   const { store } = context;
-  const thresholds = foreseeThresholds(context);
+  const thresholds = thresholdsOf(context);
   const words = new Map<number, readonly string[] | null>();
   let near: { readonly to: number; readonly vector: Int8Array | null } | undefined;
   return {

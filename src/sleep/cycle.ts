@@ -15,6 +15,8 @@ import type { Store } from "../store/store.ts";
 import { consolidate } from "./consolidate.ts";
 import { decayUnheld } from "./decay.ts";
 import { embedMissing } from "./embed.ts";
+import { createForecast } from "./forecast.ts";
+import { reportGarbage } from "./garbage.ts";
 import { linkNeighbors } from "./link.ts";
 import { writeMetrics } from "./metrics.ts";
 import {
@@ -47,11 +49,15 @@ const PHASES: Record<PhaseName, Phase> = {
   decay: decayUnheld,
   shelve: shelveVectors,
   upkeep: keepInOrder,
+  gc: reportGarbage,
   metrics: writeMetrics,
 };
 
 export interface SleepOptions {
-  /** Plan only. Later phases plan on the brain as it is, not as the earlier ones would leave it. */
+  /**
+   * Plan only. Of the earlier phases' plans, later ones know the thresholds and the merges; otherwise they plan on the
+   * brain as it is: what waits for its vector is not linked yet, and what waits for its links does not decay.
+   */
   readonly dryRun?: boolean;
   /** No batch begins after so many minutes; what is left is the next night's. Default: no limit. */
   readonly maxMinutes?: number;
@@ -145,6 +151,7 @@ function createNight(given: Given, options: SleepOptions, lease: HeldLease | nul
     cycle: store.operations.nextCycle(),
     startedAt,
     reports: [],
+    forecast: createForecast(),
     onProgress: options.onProgress ?? (() => {}),
     rest: options.rest ?? (async () => {}),
     isTimeUp: () => options.signal?.aborted === true || store.now() >= endsAt,

@@ -8,9 +8,10 @@ import { LINK_CURSOR } from "../store/operations.ts";
 import { countSimilar, countThoughts, highestThought, type ScopedNode, thoughtsInOrder } from "../store/sleep-links.ts";
 import type { Store } from "../store/store.ts";
 import type { Neighbor } from "../store/vectors.ts";
+import type { Thresholds } from "./forecast.ts";
 import { createCellSearch, createExactSearch, type NeighborSearch } from "./neighbors.ts";
 import type { PhaseContext, PhaseOutcome, SleepConfig } from "./phase.ts";
-import { foreseeThresholds, type Thresholds, toWeight } from "./thresholds.ts";
+import { thresholdsOf, toWeight } from "./thresholds.ts";
 
 /** Id up to which new thoughts were counted towards visits of old ones. */
 const SEEN_CURSOR = `${LINK_CURSOR}.seen`;
@@ -26,6 +27,8 @@ const CELLS_PER_ROOT = 1.5;
 const BATCH = 200;
 /** One old thought is visited again for so many new ones. */
 const NEW_PER_REVISIT = 4;
+/** What the L2 distance from the zero vector says as a cosine. */
+const ZERO_COSINE = 0.5;
 /** Occurrences of a thought whose neighbours in sequence are known to be joined. */
 const SEQUENCE_FAN_OUT = 4;
 
@@ -47,36 +50,38 @@ export interface Visit {
   readonly near: readonly NearThought[];
 }
 
-/** Links that were planned and not stored: both ends of each, and how many each thought got. */
-interface ForeseenLinks {
+/** Links planned in earlier batches that the brain does not hold, as in a dry run. */
+export interface PlannedLinks {
+  /** "from to" of each. */
   readonly pairs: Set<string>;
+  /** How many a thought would have got. */
   readonly added: Map<number, number>;
 }
 
 /**
- * The links that visits in this order add: to the nearest above the threshold, until the thought or its
- * neighbour holds enough; a thought without any gets one in any case. Pure; where the visits are cut into
- * batches makes no difference.
- * @param foreseen what earlier visits planned and nobody stored; what these plan is added to it
+ * The links that visits in this order add: to the nearest above the threshold, until the thought or its neighbour
+ * holds enough. A thought without any is joined to the nearest that is its kin at all. Where the visits are cut into
+ * batches makes no difference. Changes nothing but `planned`.
  */
 export function planLinks(
   visits: readonly Visit[],
   thresholds: Thresholds,
   config: SleepConfig,
-  foreseen: ForeseenLinks = { pairs: new Set(), added: new Map() },
+  planned: PlannedLinks = { pairs: new Set(), added: new Map() },
 ): NewLink[] {
   const links: NewLink[] = [];
-  const { pairs, added } = foreseen;
+  const { pairs, added } = planned;
   const isFull = (nodeId: number, held: number) => held + (added.get(nodeId) ?? 0) >= config.linkDegree;
   for (const { nodeId, degree, near } of visits) {
     let fresh = 0;
     for (const other of near) {
-      if (other.cosine < thresholds.link || fresh >= config.linkNeighbors || isFull(nodeId, degree)) break;
+      const isAlone = degree + (added.get(nodeId) ?? 0) === 0;
+      if (other.cosine < (isAlone ? thresholds.kin : thresholds.link)) break;
+      if (fresh >= config.linkNeighbors || isFull(nodeId, degree)) break;
       const [fromId, toId] = nodeId < other.nodeId ? [nodeId, other.nodeId] : [other.nodeId, nodeId];
       const key = `${fromId} ${toId}`;
       if (other.isLinked || other.isAdjacent || pairs.has(key)) continue;
       // A crowded neighbour still takes what has no other: unlinked, it would decay for being like many.
-      const isAlone = degree + (added.get(nodeId) ?? 0) === 0;
       if (!isAlone && isFull(other.nodeId, other.degree)) continue;
       pairs.add(key);
       links.push({ type: "similar", fromId, toId, weight: toWeight(other.cosine, thresholds) });
@@ -89,7 +94,7 @@ export function planLinks(
 
 /** Looks up all that decides about the links of these thoughts. */
 function gatherVisits(
-  { store, config }: PhaseContext,
+  { store, config, forecast }: PhaseContext,
   nodes: readonly ScopedNode[],
   search: NeighborSearch,
   thresholds: Thresholds,
@@ -98,7 +103,11 @@ function gatherVisits(
   const k = config.linkNeighbors + 2;
   const degreeOf = (nodeId: number) => countSimilar(store.connection, nodeId, config.linkDegree);
   return nodes.flatMap(({ id, scopeId }) => {
-    const neighbors = search(id, scopeId, k).filter(({ cosine }) => cosine >= thresholds.link);
+    if (forecast.absorbed.has(id)) return [];
+    const neighbors = search(id, scopeId, k).filter(
+      ({ nodeId, cosine }) =>
+        cosine >= thresholds.kin && !forecast.absorbed.has(nodeId) && hasWords(store, nodeId, cosine),
+    );
     if (neighbors.length === 0) return [];
     const sequence = store.occurrences.sequenceNeighbors([id], SEQUENCE_FAN_OUT);
     const adjacent = new Set(sequence.map(({ neighborId }) => neighborId));
@@ -109,6 +118,12 @@ function gatherVisits(
     });
     return [{ nodeId: id, degree: degreeOf(id), near }];
   });
+}
+
+/** A text without a word that the model knows has the zero vector, which stands at one distance from every other. */
+function hasWords(store: Store, nodeId: number, cosine: number): boolean {
+  if (Math.abs(cosine - ZERO_COSINE) > 0.01) return true;
+  return store.vectors.get(nodeId)?.some((value) => value !== 0) === true;
 }
 
 /** How far linking is; all of it is kept in cursors. */
@@ -124,11 +139,10 @@ interface Round {
 export async function linkNeighbors(context: PhaseContext): Promise<PhaseOutcome> {
   const { store, config, dryRun } = context;
   if (store.models.active() === null) return { planned: 0, applied: 0 };
-  const thresholds = foreseeThresholds(context);
+  const thresholds = thresholdsOf(context);
+  const forecast: PlannedLinks = { pairs: new Set(), added: new Map() };
   const round = beginRound(context);
   let search: NeighborSearch | undefined;
-  // A dry run stores nothing, so what it planned before is kept for the visits that follow.
-  const foreseen: ForeseenLinks | undefined = dryRun ? { pairs: new Set(), added: new Map() } : undefined;
   const total = store.read(() => countThoughts(store.connection, round.visited, round.upTo)) + round.revisitsDue;
   let planned = 0;
   let applied = 0;
@@ -143,9 +157,10 @@ export async function linkNeighbors(context: PhaseContext): Promise<PhaseOutcome
     }
     const look = search ?? (round.cells > 0 ? createCellSearch(store, round.cells) : createExactSearch(store));
     search = look;
-    const links = store.read(() =>
-      planLinks(gatherVisits(context, step.nodes, look, thresholds), thresholds, config, foreseen),
-    );
+    const links = store.read(() => {
+      const seen = gatherVisits(context, step.nodes, look, thresholds);
+      return dryRun ? planLinks(seen, thresholds, config, forecast) : planLinks(seen, thresholds, config);
+    });
     planned += links.length;
     visits += step.nodes.length;
     Object.assign(round, step.moves);

@@ -1,5 +1,5 @@
 /**
- * Phase 9: one set of numbers a night, so that a person can see the brain change over time: states, links,
+ * Phase 10: one set of numbers a night, so that a person can see the brain change over time: states, links,
  * vectors, size, and what the phases before did. Numbers only; label words stay out of the metric table.
  */
 import { takeCensus } from "../store/census.ts";

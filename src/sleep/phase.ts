@@ -5,6 +5,7 @@
 import type { Embedder, EmbedderSource } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
 import type { Store } from "../store/store.ts";
+import type { Forecast } from "./forecast.ts";
 
 /** In the order in which they run. Merging comes before linking: copies would crowd out every other neighbour. */
 export const PHASE_NAMES = [
@@ -16,6 +17,7 @@ export const PHASE_NAMES = [
   "decay",
   "shelve",
   "upkeep",
+  "gc",
   "metrics",
 ] as const;
 export type PhaseName = (typeof PHASE_NAMES)[number];
@@ -113,6 +115,8 @@ export interface PhaseContext {
   readonly startedAt: number;
   /** Reports of the phases that ran before. */
   readonly reports: readonly PhaseReport[];
+  /** What the phases before would have left, in a dry run. */
+  readonly forecast: Forecast;
   /** True once the time given is used up; asked between batches. */
   isTimeUp(): boolean;
   /** One transaction that fails when the lease was lost. Never called in a dry run. */

@@ -4,17 +4,18 @@
  * constant could bridge (two random texts: 0.1 to 0.8), so no other phase holds a cosine of its own.
  */
 import { VECTOR_SCALE } from "../core/ports.ts";
-import { MODEL_GAUGES } from "../store/operations.ts";
+import { LINK_CURSOR, MODEL_GAUGES } from "../store/operations.ts";
 import { sampleThoughts } from "../store/sleep-links.ts";
 import type { Store } from "../store/store.ts";
+import type { Thresholds } from "./forecast.ts";
 import { nearestExactly } from "./neighbors.ts";
 import type { PhaseContext, PhaseOutcome } from "./phase.ts";
 
 /** A brain is calibrated again once it has grown by this factor. */
 const GROWTH = 1.1;
-/** Vectors read for nearest neighbours of the sample, at most: 40 queries at 100,000 nodes. */
-const NEIGHBOR_COMPARISONS = 4_000_000;
-const MIN_NEIGHBOR_QUERIES = 40;
+/** Vectors read for nearest neighbours of the sample, at most: 400 queries at 100,000 nodes, in two seconds. */
+const NEIGHBOR_COMPARISONS = 40_000_000;
+const MIN_NEIGHBOR_QUERIES = 100;
 
 /**
  * Distance from identical, in units of the distance between random texts, within which two texts are the
@@ -23,25 +24,25 @@ const MIN_NEIGHBOR_QUERIES = 40;
 const DUPLICATE_DISTANCE = 0.02;
 /** The same for thoughts whose words are the same: what the model must grant them before they are merged. */
 const MERGE_DISTANCE = 0.12;
-/**
- * Share of the thoughts whose nearest neighbour is near enough for a link. Decay takes what has no link, so this
- * also says how far apart a thought must stand to be called isolated.
- */
+/** Share of the thoughts whose nearest neighbour is near enough for a link. */
 const LINKED_SHARE = 0.75;
 /** A vector without any word has cosine 0.5 with every other; nothing may be similar at that. */
 const LEAST_LINK_COSINE = 0.55;
-
-/** Cosines that steer linking and merging. */
-export interface Thresholds {
-  readonly randomMean: number;
-  readonly link: number;
-  readonly duplicate: number;
-  /** Thoughts in the same words are merged from here on. */
-  readonly merge: number;
-}
+/**
+ * A thought is isolated when its nearest neighbour is no nearer than two thoughts picked at random mostly are. Decay
+ * takes what is isolated, so no more than this share of a brain is called so because the rest of it is on one topic.
+ */
+const ISOLATED_SHARE = 0.01;
+/** Where random texts have little in common, the nearest of many is nearer than two of them by chance alone. */
+const LEAST_KIN_COSINE = 0.4;
 
 /** For brains too small to be measured: high enough for any model. */
-const DEFAULT_THRESHOLDS: Thresholds = { randomMean: 0, link: 0.9, duplicate: 0.985, merge: 0.93 };
+const DEFAULT_THRESHOLDS: Thresholds = { randomMean: 0, link: 0.9, kin: 0.9, duplicate: 0.985, merge: 0.93 };
+
+/** The thresholds that a phase goes by: in a dry run those that calibration would measure. */
+export function thresholdsOf({ store, forecast }: Pick<PhaseContext, "store" | "forecast">): Thresholds {
+  return forecast.thresholds ?? readThresholds(store);
+}
 
 /** The thresholds of the last calibration, if it was of the model in use; else the defaults. */
 export function readThresholds(store: Store): Thresholds {
@@ -51,14 +52,8 @@ export function readThresholds(store: Store): Thresholds {
   const link = store.operations.gauge(MODEL_GAUGES.link);
   const duplicate = store.operations.gauge(MODEL_GAUGES.duplicate);
   if (randomMean === null || link === null || duplicate === null) return DEFAULT_THRESHOLDS;
-  return { randomMean, link, duplicate, merge: 1 - MERGE_DISTANCE * (1 - randomMean) };
-}
-
-/** The thresholds a phase goes by; in a dry run those that the calibration before it would have stored. */
-export function foreseeThresholds({ store, config, dryRun, reports }: PhaseContext): Thresholds {
-  const isDue = reports.some(({ name, planned }) => name === "calibrate" && planned > 0);
-  if (!dryRun || !isDue) return readThresholds(store);
-  return planThresholds(store.read(() => measureCosines(store, config.calibrationSample, store.vectors.count())));
+  const kin = store.operations.gauge(MODEL_GAUGES.kin) ?? link;
+  return { randomMean, link, kin, duplicate, merge: 1 - MERGE_DISTANCE * (1 - randomMean) };
 }
 
 /** A cosine on the scale of links: 0 as similar as two random texts, 1000 identical. */
@@ -79,33 +74,43 @@ export function planThresholds({ random, nearest }: CosineSample): Thresholds & 
   const randomP99 = quantile(random, 0.99);
   const merge = 1 - MERGE_DISTANCE * (1 - randomMean);
   const wanted = Math.max(LEAST_LINK_COSINE, randomP99, quantile(nearest, 1 - LINKED_SHARE));
+  const link = Math.min(wanted, merge);
+  const unrelated = Math.min(quantile(random, 0.5), quantile(nearest, ISOLATED_SHARE));
   return {
     randomMean,
     randomP99,
-    link: Math.min(wanted, merge),
+    link,
+    kin: Math.min(link, Math.max(LEAST_KIN_COSINE, unrelated)),
     duplicate: 1 - DUPLICATE_DISTANCE * (1 - randomMean),
     merge,
   };
 }
 
 /** Calibrates a brain that never was, has another model by now, or has grown by a tenth. */
-export function calibrate({ store, config, dryRun, commit }: PhaseContext): PhaseOutcome {
+export function calibrate({ store, config, dryRun, forecast, commit }: PhaseContext): PhaseOutcome {
   const model = store.models.active();
   const vectors = model === null ? 0 : store.vectors.count();
   const known = store.operations.gauge(MODEL_GAUGES.vectors);
   if (model === null || vectors < config.calibrationMinNodes) return { planned: 0, applied: 0 };
-  const isCurrent =
-    store.operations.gauge(MODEL_GAUGES.model) === model.id && known !== null && vectors < known * GROWTH;
+  const isOfModel = store.operations.gauge(MODEL_GAUGES.model) === model.id;
+  const knowsKin = store.operations.gauge(MODEL_GAUGES.kin) !== null;
+  const isCurrent = isOfModel && knowsKin && known !== null && vectors < known * GROWTH;
   if (isCurrent) return { planned: 0, applied: 0 };
   const sample = store.read(() => measureCosines(store, config.calibrationSample, vectors));
   if (sample.nearest.length < config.calibrationMinNodes / 2) return { planned: 0, applied: 0 };
-  if (dryRun) return { planned: 1, applied: 0, details: { sampled: sample.nearest.length } };
   const thresholds = planThresholds(sample);
+  if (dryRun) {
+    forecast.thresholds = thresholds;
+    return { planned: 1, applied: 0, details: { sampled: sample.nearest.length } };
+  }
   commit(() => {
+    // A release before this one left thoughts without a link that have kin: all are looked at once more.
+    if (isOfModel && !knowsKin) store.operations.moveCursor(LINK_CURSOR, 0);
     for (const [name, value] of [
       [MODEL_GAUGES.randomMean, thresholds.randomMean],
       [MODEL_GAUGES.randomP99, thresholds.randomP99],
       [MODEL_GAUGES.link, thresholds.link],
+      [MODEL_GAUGES.kin, thresholds.kin],
       [MODEL_GAUGES.duplicate, thresholds.duplicate],
       [MODEL_GAUGES.vectors, vectors],
       [MODEL_GAUGES.model, model.id],

@@ -1,8 +1,9 @@
 /**
- * Phase 8: leaves the file in order: full text made again when the analyser changed, its segments merged when
- * anything was written, the graph of aliveness kept for the next recall, the write-ahead log emptied. Decides nothing about memories.
+ * Phase 8: leaves the file in order: words analysed anew when the analyser changed, the full text's segments merged
+ * when anything was written, the graph of aliveness kept for the next recall, the write-ahead log emptied. Decides
+ * nothing about memories.
  */
-import { rebuildFullText } from "../remember/rebuild.ts";
+import { renewFullText } from "../remember/rebuild.ts";
 import { checkpoint } from "../store/sleep-upkeep.ts";
 import type { PhaseContext, PhaseOutcome } from "./phase.ts";
 
@@ -11,20 +12,32 @@ const MERGED_CURSOR = "sleep.upkeep";
 /** Events after which the graph of aliveness is kept anew; fewer are replayed in no time. */
 const SNAPSHOT_EVENTS = 1_000;
 
-export function keepInOrder({ store, dryRun, commit }: PhaseContext): PhaseOutcome {
+export async function keepInOrder(context: PhaseContext): Promise<PhaseOutcome> {
+  const { store, dryRun, commit, isTimeUp, breathe } = context;
   const isOutdated = store.fullText.isOutdated();
   const head = store.ledger.head().seq;
   const isScattered = isOutdated || head > store.operations.cursor(MERGED_CURSOR);
   const isBehind = head - (store.aliveness.snapshotSeq() ?? 0) > SNAPSHOT_EVENTS;
   const planned = Number(isOutdated) + Number(isScattered) + Number(isBehind);
   if (dryRun) return { planned, applied: 0 };
-  if (isOutdated) commit(() => rebuildFullText(store));
+  let applied = 0;
+  if (isOutdated) {
+    const thoughts = store.fullText.totals().documents;
+    const isRenewed = await renewFullText(store, { commit, isTimeUp, onStep: (done) => breathe(done, thoughts) });
+    if (!isRenewed)
+      return { planned, applied, details: { stopped: 1, checkpointed: Number(checkpoint(store.connection)) } };
+    applied += 1;
+  }
   if (isScattered) {
     commit(() => {
       store.fullText.optimize();
       store.operations.moveCursor(MERGED_CURSOR, head);
     });
+    applied += 1;
   }
-  if (isBehind) commit(() => store.aliveness.saveSnapshot());
-  return { planned, applied: planned, details: { checkpointed: Number(checkpoint(store.connection)) } };
+  if (isBehind) {
+    commit(() => store.aliveness.saveSnapshot());
+    applied += 1;
+  }
+  return { planned, applied, details: { checkpointed: Number(checkpoint(store.connection)) } };
 }

@@ -97,14 +97,48 @@ export class FullText {
     this.#terms += terms.length;
   }
 
-  /** Writes what `add` gathered; the store calls it before every commit. */
+  /**
+   * Indexes a node anew under other terms; one that is not indexed yet is added.
+   * @param tokens how many terms it was indexed under before, repeats counted
+   */
+  replace(nodeId: number, terms: readonly string[], tokens: number): void {
+    const packed = this.packedTerms(nodeId);
+    if (packed !== null) {
+      for (let at = 0; at < packed.length; at += ENTRY_BYTES) {
+        const id = packed.readUInt32LE(at);
+        this.#pending.set(id, (this.#pending.get(id) ?? 0) - 1);
+      }
+      this.#documents -= 1;
+      this.#terms -= tokens;
+      this.#connection.sql("DELETE FROM full_text WHERE rowid = ?").run(nodeId);
+      this.#connection.sql("DELETE FROM forward_index WHERE node_id = ?").run(nodeId);
+    }
+    this.add(nodeId, terms);
+  }
+
+  /** Says that the whole index is of this analyser from now on, and counts its totals anew. Nothing may be pending. */
+  declareCurrent(): void {
+    this.#connection
+      .sql(
+        `UPDATE full_text_state SET analyser = ?, documents = (SELECT count(*) FROM forward_index),
+           terms = (SELECT coalesce(sum(n.token_count), 0) FROM forward_index f JOIN node n ON n.id = f.node_id)
+         WHERE id = 1`,
+      )
+      .run(ANALYSER_VERSION);
+  }
+
+  /** Writes what `add` and `replace` gathered; the store calls it before every commit. */
   flush(): void {
-    if (this.#documents === 0) return;
+    if (this.#documents === 0 && this.#pending.size === 0) return;
     const update = this.#connection.sql(
       `INSERT INTO term_frequency (term_id, document_count) VALUES (?, ?)
        ON CONFLICT (term_id) DO UPDATE SET document_count = document_count + excluded.document_count`,
     );
-    for (const [id, delta] of this.#pending) update.run(id, delta);
+    const drop = this.#connection.sql("DELETE FROM term_frequency WHERE term_id = ? AND document_count = 0");
+    for (const [id, delta] of this.#pending) {
+      if (delta !== 0) update.run(id, delta);
+      if (delta < 0) drop.run(id);
+    }
     this.#connection
       .sql(
         `INSERT INTO full_text_state (id, analyser, documents, terms) VALUES (1, ?, ?, ?)

@@ -9,6 +9,8 @@ export const MODEL_GAUGES = {
   randomMean: "random_cosine_mean",
   randomP99: "random_cosine_p99",
   link: "link_cosine",
+  /** The cosine below which a thought's nearest neighbour is none. */
+  kin: "kin_cosine",
   /** The cosine above which two texts say the same. */
   duplicate: "duplicate_cosine",
   /** How many vectors the brain had, and which model, when it was calibrated last. */

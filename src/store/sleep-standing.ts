@@ -67,9 +67,15 @@ export interface CentralThought {
   readonly score: number;
 }
 
+/** Sleep itself made the thought. */
+const madeBySleep = (alias: string) =>
+  `EXISTS (SELECT 1 FROM event e WHERE e.ledger_id IN (SELECT id FROM ledger WHERE own = 1) AND e.seq = ${alias}.added_seq
+     AND e.actor = ${SLEEP})`;
+
 /**
  * Visible thoughts with at least this structural score (doubled), best first, ties by id. Only edges between
- * visible thoughts count, and a thought without any derivation, mention or other typed link has no score.
+ * visible thoughts count, and a thought without any derivation, mention or other typed link has no score. What a
+ * thought that sleep made rests on counts for neither of the two: sleep would choose what it dreams of by its dreams.
  */
 export function centralThoughts(connection: Connection, minScore: number, limit: number): CentralThought[] {
   const visibleEnds = (a: string, b: string) => `${a}.role = 1 AND ${b}.role = 1 AND ${visible(a)} AND ${visible(b)}`;
@@ -79,7 +85,7 @@ export function centralThoughts(connection: Connection, minScore: number, limit:
          SELECT DISTINCT d.parent_id AS a, d.child_id AS b, ${2 * DERIVATION_SCORE} AS score
            FROM derivation d JOIN node p ON p.id = d.parent_id AND p.role = 1 JOIN node c ON c.id = d.child_id
            JOIN leg l ON l.id = d.leg_id
-           WHERE l.ended_seq IS NULL AND ${visibleEnds("p", "c")}
+           WHERE l.ended_seq IS NULL AND ${visibleEnds("p", "c")} AND NOT ${madeBySleep("c")}
          UNION ALL
          SELECT l.from_id, l.to_id, ${2 * LINK_SCORE}
            FROM link l JOIN node p ON p.id = l.from_id JOIN node c ON c.id = l.to_id

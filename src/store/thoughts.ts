@@ -467,6 +467,12 @@ export class Thoughts {
   }
 
   /** Number of analysed terms, kept for BM25; derived from the text. */
+  tokenCount(nodeId: number): number {
+    return (
+      this.#parts.connection.sql<{ n: number }>("SELECT token_count AS n FROM node WHERE id = ?").get(nodeId)?.n ?? 0
+    );
+  }
+
   setTokenCount(nodeId: number, tokens: number): void {
     this.#parts.connection.sql("UPDATE node SET token_count = ? WHERE id = ?").run(tokens, nodeId);
   }

@@ -7,7 +7,7 @@ import { DEFAULT_SLEEP_CONFIG } from "../../src/sleep/phase.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 import { readSleepState } from "../support/sleep-state.ts";
 
-const THRESHOLDS = { randomMean: 0, link: 0.7, duplicate: 0.99, merge: 0.95 };
+const THRESHOLDS = { randomMean: 0, link: 0.7, kin: 0.5, duplicate: 0.99, merge: 0.95 };
 
 /** A visit whose neighbours are [id, cosine]. */
 const visit = (nodeId: number, near: [number, number][], known: Partial<NearThought> = {}): Visit => ({
@@ -44,6 +44,22 @@ describe("planning links", () => {
     const crowd = [10, 11, 12, 13].map((id) => ({ ...visit(id, [[1, 0.9]]), degree: 1 }));
     expect(ends(crowd, { ...DEFAULT_SLEEP_CONFIG, linkDegree: 3 })).toEqual(["1-10", "1-11", "1-12"]);
     expect(ends([{ ...visit(5, [[2, 0.9]]), degree: DEFAULT_SLEEP_CONFIG.linkDegree }])).toEqual([]);
+  });
+
+  test("joins a thought without any to the one nearest kin, and to no more below the threshold", () => {
+    const kin: [number, number][] = [
+      [2, 0.6],
+      [3, 0.58],
+    ];
+    expect(ends([visit(5, kin)])).toEqual(["2-5"]);
+    expect(ends([{ ...visit(5, kin), degree: 1 }])).toEqual([]);
+    expect(ends([visit(5, [[2, 0.49]])])).toEqual([]);
+    // Its kin stands beside it in a conversation, which holds nothing: the next one counts.
+    const beside = visit(5, kin);
+    const [first, second] = beside.near;
+    expect(
+      ends([{ ...beside, near: [{ ...(first as NearThought), isAdjacent: true }, second as NearThought] }]),
+    ).toEqual(["3-5"]);
   });
 
   test("gives one link to a thought without any, however crowded its neighbours", () => {

@@ -1,11 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { dayOf, MS_PER_DAY } from "../../src/core/clock.ts";
+import type { RememberInput } from "../../src/core/types.ts";
+import { rememberAll } from "../../src/remember/remember.ts";
 import { runSleep } from "../../src/sleep/cycle.ts";
 import { planCore, planThreshold } from "../../src/sleep/promote.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 
 const CONFIG = { permanenceMinDays: 3, permanenceQuantile: 0.99 };
 const alone = (name: string) => [1, 2, 3, 4, 5, 6].map((part) => `${name}${part}`).join(" ");
+const many = (name: string) => Array.from({ length: 8 }, (_, index) => alone(`${name}${index}`));
 const sleep = (brain: TestStore, options = {}) => runSleep(brain.store, brain.embedder, options);
 const days = (brain: TestStore, count: number) => brain.clock.advance(count * MS_PER_DAY);
 
@@ -167,6 +170,35 @@ describe("core memories", () => {
     );
     await sleep(brain);
     expect(kind(brain, hub ?? "")).toBe("decision");
+    brain.close();
+  });
+
+  test("what sleep itself made of a thought does not raise it, however much that is", async () => {
+    const brain = createTestStore();
+    const [dreamt = "", thought = ""] = (await brain.remember(alone("dreamt"), alone("thought"))).map(
+      ({ id }) => id ?? "",
+    );
+    const childrenOf = (parent: string, name: string): RememberInput[] =>
+      Array.from({ length: 8 }, (_, index) => ({ content: alone(`${name}${index}`), legs: [{ parents: [parent] }] }));
+    await rememberAll(brain.store, brain.embedder, childrenOf(dreamt, "dream"), { actor: "sleep" });
+    await rememberAll(brain.store, brain.embedder, childrenOf(thought, "idea"), { actor: "person" });
+    // One that sleep made of much is not raised either.
+    const [summary = ""] = (
+      await rememberAll(
+        brain.store,
+        brain.embedder,
+        [
+          {
+            content: alone("summary"),
+            legs: [{ parents: (await brain.remember(...many("part"))).map(({ id }) => id ?? "") }],
+          },
+        ],
+        { actor: "sleep" },
+      )
+    ).map(({ id }) => id ?? "");
+    days(brain, 15);
+    await sleep(brain, { config: { coreShare: 0.5 } });
+    expect([thought, dreamt, summary].map((id) => kind(brain, id))).toEqual(["core memory", "fact", "fact"]);
     brain.close();
   });
 

@@ -98,3 +98,36 @@ describe("calibrating a brain", () => {
     b.close();
   });
 });
+
+describe("kin", () => {
+  test("is what random texts are not: their median, where most thoughts have something nearer", () => {
+    const oneTopic = { random: spread(0.75, 0.93), nearest: spread(0.85, 0.95) };
+    expect(planThresholds(oneTopic).kin).toBeCloseTo(0.84, 2);
+    // A brain in which much is nearer by chance than the nearest of many: one thought of a hundred is isolated.
+    const twoHeaps = { random: spread(0.3, 0.9), nearest: spread(0.42, 0.95) };
+    expect(planThresholds(twoHeaps).kin).toBeCloseTo(0.425, 2);
+  });
+
+  test("never lies above what is linked anyway, nor where unrelated texts meet by chance", () => {
+    for (const nearest of [spread(0.2, 0.3), spread(1, 1), spread(0.5, 1)]) {
+      for (const random of [spread(-0.5, 0.1), spread(0.1, 0.9), spread(0.99, 1)]) {
+        const { kin, link } = planThresholds({ random, nearest });
+        expect(kin).toBeLessThanOrEqual(link);
+        expect(kin).toBeGreaterThanOrEqual(0.4);
+      }
+    }
+  });
+
+  test("a brain measured by a release without it is measured again, and all its thoughts are looked at once more", async () => {
+    const brain = createTestStore();
+    await fill(brain, 0, 100);
+    expect(await calibrated(brain)).toBe(1);
+    expect(await calibrated(brain)).toBe(0);
+    brain.store.write(() => brain.store.connection.db.exec("DELETE FROM gauge WHERE name = 'kin_cosine'"));
+    const report = await runSleep(brain.store, brain.embedder);
+    expect(report.phases.find(({ name }) => name === "calibrate")?.applied).toBe(1);
+    expect(report.phases.find(({ name }) => name === "link")?.details).toMatchObject({ visited: 100 });
+    expect(await calibrated(brain)).toBe(0);
+    brain.close();
+  });
+});

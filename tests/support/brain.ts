@@ -19,11 +19,12 @@ export interface TestStore {
   close(): void;
 }
 
-export function createTestStore(options: { clock?: TestClock; path?: string } = {}): TestStore {
+/** @param options.dimensions of the embedder; many keep unrelated words apart. Default 64. */
+export function createTestStore(options: { clock?: TestClock; path?: string; dimensions?: number } = {}): TestStore {
   const folder = options.path === undefined ? mkdtempSync(join(tmpdir(), "dormouse-test-")) : null;
   const path = options.path ?? join(folder ?? "", "brain.db");
   const clock = options.clock ?? createTestClock();
-  const embedder = createHashEmbedder();
+  const embedder = createHashEmbedder(options.dimensions);
   const store = Store.open(path, clock, { create: true });
   return {
     store,

@@ -6,6 +6,9 @@ import { cosineFromL2 } from "../../src/core/ports.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Neighbor, NodeTest, VectorFilter } from "../../src/store/vectors.ts";
 
+/** Dimensions of an embedder that keeps unrelated words apart, so that what is isolated can decay. */
+export const WIDE = 256;
+
 /** Cells are made already of the few vectors that a test has. */
 export const SMALL_CELLS = { shelveMinVectors: 40, cellRows: 16 };
 

@@ -5,7 +5,7 @@
 import { writeSync } from "node:fs";
 import { runSleep } from "../../src/sleep/cycle.ts";
 import { Store } from "../../src/store/store.ts";
-import { SMALL_CELLS } from "./cells.ts";
+import { SMALL_CELLS, WIDE } from "./cells.ts";
 import { createTestClock } from "./clock.ts";
 import { createHashEmbedder } from "./hash-embedder.ts";
 
@@ -14,7 +14,7 @@ const [path = "", clock = "0", pause = "0"] = process.argv.slice(2);
 async function main(): Promise<void> {
   const store = Store.open(path, createTestClock(Number(clock)));
   const rest = new Int32Array(new SharedArrayBuffer(4));
-  const report = await runSleep(store, createHashEmbedder(), {
+  const report = await runSleep(store, createHashEmbedder(WIDE), {
     config: SMALL_CELLS,
     onProgress: ({ stage }) => {
       writeSync(1, `${stage}\n`);

@@ -35,7 +35,8 @@ function readMinutes(text: string): number {
 /** A line a phase: what was planned, what was done, how long it took. */
 export function renderSleepReport(report: SleepReport, style: Style): string {
   const width = Math.max(...report.phases.map(({ name }) => name.length), 0);
-  const lines = report.phases.map(({ name, planned, applied, tookMs, error }) => {
+  const lines = report.phases.map(({ name, planned, applied, tookMs, error, details }) => {
+    if (name === "gc" && error === undefined) return `  ${name.padEnd(width)}  ${renderGarbage(details)}`;
     const done = report.dryRun ? `${planned} planned` : `${applied} of ${planned} done`;
     const failure = error === undefined ? "" : `  failed: ${error.message} (${error.code})`;
     return `  ${name.padEnd(width)}  ${done.padStart(22)}  ${style.dim(`${Math.round(tookMs)} ms`)}${failure}`;
@@ -45,4 +46,14 @@ export function renderSleepReport(report: SleepReport, style: Style): string {
     `${title}${report.dryRun ? " (dry run, nothing changed)" : ""}, ${Math.round(report.tookMs)} ms`,
     ...lines,
   ].join("\n");
+}
+
+/** What freeing would give back, and why that is out of search: "12 thoughts out of search (merged 9, disuse 3), 4.1 KiB". */
+function renderGarbage(details: SleepReport["phases"][number]["details"] = {}): string {
+  const reasons = Object.entries(details)
+    .filter(([name]) => name.startsWith("nodes."))
+    .map(([name, nodes]) => `${name.slice("nodes.".length)} ${nodes}`);
+  if (reasons.length === 0) return "nothing is out of search";
+  const { nodes = 0, bytes = 0 } = details;
+  return `${nodes} out of search (${reasons.join(", ")}), ${(bytes / 1024).toFixed(1)} KiB; nothing is freed`;
 }
