@@ -6,7 +6,8 @@ import { WHOLE_CYCLE_CURSOR } from "../../src/store/operations.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 import { readSleepState } from "../support/sleep-state.ts";
 
-/** Texts that share no word, so that nothing links them and all of them decay. */
+/** Texts that nothing links, so that all of them decay. */
+const UNLINKED = { linkDegree: 0 };
 const TEXTS = Array.from({ length: 900 }, (_, index) =>
   [1, 2, 3, 4, 5, 6].map((part) => `w${index}x${part}`).join(" "),
 );
@@ -36,7 +37,7 @@ describe("a cycle of sleep", () => {
     const twin = createTestStore();
     await twin.remember(...TEXTS);
     twin.clock.advance(40 * MS_PER_DAY);
-    await runSleep(twin.store, twin.embedder);
+    await runSleep(twin.store, twin.embedder, { config: UNLINKED });
     const calm = readSleepState(twin.store);
     twin.close();
 
@@ -44,6 +45,7 @@ describe("a cycle of sleep", () => {
     let batches = 0;
     const report = await runSleep(brain.store, brain.embedder, {
       signal: stop.signal,
+      config: UNLINKED,
       onProgress: ({ stage }) => {
         if (stage !== "decay") return;
         batches += 1;
@@ -59,9 +61,11 @@ describe("a cycle of sleep", () => {
     expect(restedAt()).toBeNull();
     expect(brain.store.leases.get("sleep")).toBeNull();
 
-    await runSleep(brain.store, brain.embedder);
+    await runSleep(brain.store, brain.embedder, { config: UNLINKED });
     const { decays, merges, vectors } = readSleepState(brain.store);
-    expect([decays.length, merges.length, vectors]).toEqual([calm.decays.length, calm.merges.length, calm.vectors]);
+    expect([decays, merges, vectors].map(({ length }) => length)).toEqual(
+      [calm.decays, calm.merges, calm.vectors].map(({ length }) => length),
+    );
     expect(restedAt()).not.toBeNull();
   });
 
