@@ -2,6 +2,7 @@
  * The configuration as keys with values, the way a person types and reads it: `daemon.cpuShare 0.3`. Refuses a key
  * that is not there by name, with the names that are.
  */
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { DormouseError } from "../core/errors.ts";
@@ -39,6 +40,8 @@ export interface ConfigEntry {
 /** What `config show` tells. */
 export interface ConfigListing {
   readonly path: string;
+  /** False while nothing was ever settled. */
+  readonly exists: boolean;
   readonly entries: readonly ConfigEntry[];
   /** Whether the variable that should hold the model's key is set here; null when none is named. */
   readonly hasApiKey: boolean | null;
@@ -91,6 +94,7 @@ export async function listConfig(brainPath: string, environment = process.env): 
   const variable = llm?.kind === "http" ? llm.apiKeyEnv : undefined;
   return {
     path: configPathOf(brainPath),
+    exists: existsSync(configPathOf(brainPath)),
     entries,
     hasApiKey: variable === undefined ? null : Boolean(environment[variable]),
   };
@@ -107,9 +111,10 @@ function isKeyOf(kind: "http" | "command" | undefined, name: string): boolean {
  * @throws DormouseError `usage` for a key that is not there or words that do not fit it; `invalid` for a value out of
  * its range; `no_llm` for a key of a model when none is configured
  */
-export function setConfigKey(brainPath: string, key: string, words: readonly string[]): Promise<Config> {
+export async function setConfigKey(brainPath: string, key: string, words: readonly string[]): Promise<Config> {
   const [section, name, known] = findKey(key);
   const value = readValue(key, known.kind, words);
+  if (key === "daemon.schedule") await checkSchedule(String(value));
   return writeConfig(brainPath, (stored) => {
     if (section === "llm" && stored.llm === undefined) {
       throw new DormouseError("no_llm", "no language model is configured", {
@@ -120,11 +125,21 @@ export function setConfigKey(brainPath: string, key: string, words: readonly str
   });
 }
 
+/** Refuses a schedule now that would otherwise stop the daemon at night. */
+async function checkSchedule(expression: string): Promise<void> {
+  const { validate } = await import("node-cron");
+  if (!validate(expression)) {
+    throw new DormouseError("invalid", "daemon.schedule cannot be read", {
+      hint: "The five fields are minute, hour, day of month, month and weekday: `0 3 * * *` is every night at three.",
+    });
+  }
+}
+
 /**
  * Takes a key, or all of a section, back to its default.
  * @throws DormouseError `usage` for a key that is not there; `invalid` when nothing works without it
  */
-export function unsetConfigKey(brainPath: string, key: string): Promise<Config> {
+export async function unsetConfigKey(brainPath: string, key: string): Promise<Config> {
   if (isSection(key)) {
     return writeConfig(brainPath, ({ [key]: _, ...rest }) => rest);
   }
