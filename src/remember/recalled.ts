@@ -4,6 +4,7 @@
  */
 import { DormouseError } from "../core/errors.ts";
 import { formatEventId } from "../core/ids.ts";
+import type { RememberInput } from "../core/types.ts";
 import { isRecall } from "../store/recall-effects.ts";
 import type { Store } from "../store/store.ts";
 import type { NodeState } from "../store/thoughts.ts";
@@ -23,5 +24,23 @@ export function recalledError(store: Store, id: string, seq: number): DormouseEr
   }
   return new DormouseError("recalled", `${id} lies under the recall ${event}`, {
     hint: `\`dormouse unrecall ${event}\` undoes that recall, with all that it took.`,
+  });
+}
+
+/** Why an input may not be remembered whose source, or something that a leg of it names, does not stand. */
+export function deadSourceError(store: Store, { legs = [], occurrence }: RememberInput): DormouseError {
+  const named = [...(occurrence === undefined ? [] : [occurrence.source]), ...legs.flatMap(({ parents }) => parents)];
+  const ids = named.flatMap((parent) =>
+    typeof parent === "string" ? [store.thoughts.resolve(parent)] : (store.sources.find(parent.type, parent.key) ?? []),
+  );
+  const fallen = ids.map((id) => store.thoughts.state(id)).find(({ recalledBy }) => recalledBy !== null);
+  if (fallen === undefined || fallen.recalledBy === null) {
+    return new DormouseError("dead_source", "a leg cites a source that was recalled or erased", {
+      hint: "Cite only what still stands.",
+    });
+  }
+  const { message, hint = "" } = recalledError(store, fallen.publicId, fallen.recalledBy);
+  return new DormouseError("dead_source", `it would rest on what was recalled: ${message}`, {
+    hint: `Name another source or leg. ${hint}`,
   });
 }

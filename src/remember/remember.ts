@@ -28,7 +28,7 @@ import { analyse } from "../text/analyse.ts";
 import { isBlank, normaliseText } from "../text/normalise.ts";
 import { carryTrust } from "./carry-trust.ts";
 import { matchStanding } from "./match-standing.ts";
-import { recalledError } from "./recalled.ts";
+import { deadSourceError, recalledError } from "./recalled.ts";
 import { riseAgain } from "./rise.ts";
 import { settleRecalls } from "./settle.ts";
 import { checkSupersession, endSupersession, supersedeNode } from "./supersede.ts";
@@ -106,22 +106,22 @@ export async function rememberOne(
 ): Promise<RememberResult> {
   const [result] = await rememberAll(store, source, [input], options);
   if (result === undefined) throw new RangeError("one input gives one result");
-  if (result.status === "refused" && result.reason !== undefined) throw refusalError(store, result.reason, result.id);
-  return result;
+  if (result.status !== "refused" || result.reason === undefined) return result;
+  if (result.reason === "dead_source") throw store.read(() => deadSourceError(store, input));
+  throw refusalError(store, result.reason, result.id);
 }
 
-function refusalError(store: Store, reason: RefusalReason, id: string | null): DormouseError {
+function refusalError(store: Store, reason: Exclude<RefusalReason, "dead_source">, id: string | null): DormouseError {
   const recalledBy =
     reason !== "recalled" || id === null
       ? null
       : store.read(() => store.thoughts.state(store.thoughts.resolve(id)).recalledBy);
   if (id !== null && recalledBy !== null) return recalledError(store, id, recalledBy);
-  const messages: Record<RefusalReason, [string, string]> = {
+  const messages: Record<typeof reason, [string, string]> = {
     tombstone: ["this was rejected or erased before and must not come back", "A person can lift the tombstone."],
     forgotten: [`this was forgotten on purpose (${id})`, `\`dormouse revive ${id}\` brings it back.`],
     recalled: [`this was recalled together with its source (${id})`, "Undo the recall first."],
     held: [`this waits for review (${id})`, "Approve or reject it first."],
-    dead_source: ["a leg cites a source that was recalled or erased", "Cite only what still stands."],
   };
   const [message, hint] = messages[reason];
   return new DormouseError(reason, message, { hint });

@@ -125,6 +125,10 @@ describe("a call that cannot be meant so", { timeout: SLOW }, () => {
     expect(await refused(2, "list", "--limit", "0")).toMatch(/\nhint: /);
     expect(await refused(2, "search", "bus", "--when", "2026-05-02..2026-05-01")).toMatch(/\nhint: /);
     expect(await refused(1, "show", "s_0123456789abcdef")).toContain("dormouse source list");
+    expect(await refused(2, "recall", "tool:weather")).toMatch(/\nhint: .*--sources/);
+    expect(await refused(2, "recall", "e_5")).toMatch(/\nhint: .*unrecall/);
+    expect(await refused(2, "source", "trust", "tool:weather", "untrusted")).toMatch(/\nhint: .*--sources/);
+    expect(await refused(2, "sleep", "--max-minutes", "0")).toMatch(/\nhint: /);
     expect(await read("recall", "--help")).not.toMatch(/choices: .*erase/);
   });
 });

@@ -116,6 +116,21 @@ describe("a recalled thought", () => {
     await expect(again).rejects.toThrow(refusal("recalled", event, `unrecall ${event}`));
   });
 
+  it("and its source hold nothing new up, and the refusal names the recall", async () => {
+    const id = await remember("a thought about apples", source("A"));
+    const event = pull(sourceId("A"));
+    for (const parent of [id, source("A")]) {
+      const input = { content: "a thought about bridges", legs: [{ parents: [parent] }] };
+      await expect(rememberOne(brain.store, brain.embedder, input, { actor: "person" })).rejects.toThrow(
+        refusal("dead_source", event, `unrecall ${event}`),
+      );
+    }
+    const place = { content: "a thought about bridges", occurrence: { source: source("A") } };
+    await expect(rememberOne(brain.store, brain.embedder, place, { actor: "person" })).rejects.toThrow(
+      refusal("dead_source", event, `unrecall ${event}`),
+    );
+  });
+
   it("stands again when it is met elsewhere, and the result counts what stands with it", async () => {
     const id = await remember("a thought about apples", source("A"));
     await remember("what follows from apples", id);

@@ -1,6 +1,7 @@
 /** `dormouse recall`: shows what would go with a bad source or thought, and why; with --apply it goes. */
 import type { RecallPreview, RecallReport, RecallResult } from "../../app.ts";
 import { DormouseError } from "../../core/errors.ts";
+import { requireIds } from "../id-arguments.ts";
 import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
 import { fitLine, type Style } from "../output.ts";
 import { countOf } from "../render.ts";
@@ -31,6 +32,7 @@ export async function runRecall(
       hint: "A recall hides everything that rested on it; leave --reason out.",
     });
   }
+  requireIds(ids);
   const { output } = invocation;
   const target = { ids, ...(flags.sources === undefined ? {} : { sources: flags.sources }) };
   const limit = flags.limit === undefined ? (output.json ? JSON_LIMIT : SHOWN) : readCount("--limit", flags.limit);

@@ -28,7 +28,11 @@ export async function runSleep(invocation: Invocation, flags: SleepFlags): Promi
 
 function readMinutes(text: string): number {
   const minutes = /^\d{1,5}(\.\d{1,3})?$/.test(text) ? Number(text) : 0;
-  if (minutes <= 0) throw new DormouseError("usage", "--max-minutes must be a number above 0");
+  if (minutes <= 0) {
+    throw new DormouseError("usage", "--max-minutes must be a number above 0", {
+      hint: "For instance --max-minutes 10.",
+    });
+  }
   return minutes;
 }
 

@@ -1,6 +1,7 @@
 /** `dormouse source`: where thoughts come from, and how far each source is trusted. */
 import type { SourceListing, SourceListOptions, TrustChange } from "../../app.ts";
 import { SOURCE_TYPES, TRUST_LEVELS } from "../../core/types.ts";
+import { requireIds } from "../id-arguments.ts";
 import { type ExitStatus, type Invocation, readCount, withBrain } from "../invocation.ts";
 import { fitLine, printable, type Style } from "../output.ts";
 import { countOf } from "../render.ts";
@@ -48,6 +49,7 @@ export async function runSourceTrust(
   flags: { readonly sources?: string },
 ): Promise<ExitStatus> {
   const level = readChoice("the level, named last,", words.at(-1) ?? "", TRUST_LEVELS);
+  requireIds(words.slice(0, -1));
   const target = { ids: words.slice(0, -1), ...(flags.sources === undefined ? {} : { sources: flags.sources }) };
   const change = await withBrain(invocation, (brain) => brain.setTrust(target, level));
   invocation.output.print(change, renderTrustChange);
