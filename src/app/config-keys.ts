@@ -127,12 +127,8 @@ export async function setConfigKey(brainPath: string, key: string, words: readon
 
 /** Refuses a schedule now that would otherwise stop the daemon at night. */
 async function checkSchedule(expression: string): Promise<void> {
-  const { validate } = await import("node-cron");
-  if (!validate(expression)) {
-    throw new DormouseError("invalid", "daemon.schedule cannot be read", {
-      hint: "The five fields are minute, hour, day of month, month and weekday: `0 3 * * *` is every night at three.",
-    });
-  }
+  const { parseSchedule } = await import("./schedule.ts");
+  parseSchedule(expression);
 }
 
 /**
