@@ -13,6 +13,7 @@ import {
   type UseModelOptions,
 } from "./app/brain-models.ts";
 import type { Checkpoint, ReadCheckpoint } from "./app/checkpoint.ts";
+import { type MetricSeries, type MetricsQuery, type MetricsReport, readMetrics } from "./app/metrics.ts";
 import { PastBrain } from "./app/past-brain.ts";
 import { type Clock, dayOf, systemClock } from "./core/clock.ts";
 import { DormouseError } from "./core/errors.ts";
@@ -72,6 +73,7 @@ import type { SleepOptions, SleepReport } from "./sleep/cycle.ts";
 import { type Census, takeCensus } from "./store/census.ts";
 import { type CheckResult, checkIntegrity } from "./store/integrity.ts";
 import type { EventView } from "./store/ledger.ts";
+import { noteLatency, type Timed } from "./store/metrics.ts";
 import { WHOLE_CYCLE_CURSOR } from "./store/operations.ts";
 import { Store } from "./store/store.ts";
 import { LISTABLE_STATES, type ListFilter, type ThoughtDetail } from "./store/thoughts.ts";
@@ -89,6 +91,9 @@ export type {
   LegChange,
   ListedModel,
   ListFilter,
+  MetricSeries,
+  MetricsQuery,
+  MetricsReport,
   ModelStatus,
   NewLegs,
   PathStep,
@@ -159,6 +164,8 @@ export interface LedgerQuery {
 }
 
 const DEFAULT_LEDGER_LIMIT = 20;
+/** Timings that wait for a write of another purpose before they are written for their own sake. */
+const TIMINGS_HELD = 16;
 /** How long something exclusive holds up others at most, when its process hangs. */
 const EXCLUSIVE_MS = 30_000;
 
@@ -184,6 +191,8 @@ export function defaultBrainPath(environment: NodeJS.ProcessEnv = process.env): 
 /** One open brain. Close it when done; every method throws DormouseError on failure. */
 export class Brain {
   readonly #store: Store;
+  /** How long searches and recalls took, until a write takes them along. */
+  readonly #timings: { readonly timed: Timed; readonly ms: number }[] = [];
   readonly #actor: Actor;
   readonly #models: BrainModels;
   readonly #givenModel: LanguageModel | null | undefined;
@@ -230,7 +239,9 @@ export class Brain {
 
   /** Finds thoughts. What it returns counts as read today, noted after the answer is made. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchAnswer> {
+    const started = performance.now();
     const answer = await search(this.#store, this.#models.current, query, options);
+    this.#timings.push({ timed: "search", ms: performance.now() - started });
     this.#noteAccess(answer.results.map(({ id }) => id));
     return answer;
   }
@@ -313,7 +324,11 @@ export class Brain {
 
   /** Pulls sources or thoughts back with everything that rested on them; `unrecall` undoes it. */
   recall(target: RecallTarget, options: RecallOptions = {}): RecallResult {
-    return recall(this.#store, target, options, this.#actor);
+    const started = performance.now();
+    const result = recall(this.#store, target, options, this.#actor);
+    this.#timings.push({ timed: "recall", ms: performance.now() - started });
+    this.#store.tryWrite(() => this.#noteTimings());
+    return result;
   }
 
   /** Undoes a recall, named by its event. */
@@ -466,6 +481,11 @@ export class Brain {
     );
   }
 
+  /** The numbers that each night's sleep left. */
+  metrics(query: MetricsQuery = {}): MetricsReport {
+    return readMetrics(this.#store, query);
+  }
+
   close(): void {
     this.#store.close();
   }
@@ -473,11 +493,18 @@ export class Brain {
   #noteAccess(ids: readonly string[]): void {
     if (ids.length === 0) return;
     const store = this.#store;
-    store.tryWrite(() =>
-      store.operations.noteAccess(
+    store.tryWrite(() => {
+      const fresh = store.operations.noteAccess(
         ids.map((id) => store.thoughts.resolve(id)),
         dayOf(store.now()),
-      ),
-    );
+      );
+      // A transaction that writes nothing costs no flush, so a timing alone waits for company.
+      if (fresh > 0 || this.#timings.length >= TIMINGS_HELD) this.#noteTimings();
+    });
+  }
+
+  #noteTimings(): void {
+    const store = this.#store;
+    for (const { timed, ms } of this.#timings.splice(0)) noteLatency(store.connection, timed, ms, store.now());
   }
 }

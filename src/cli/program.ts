@@ -771,6 +771,17 @@ function addCareCommands(program: DormouseCommand, report: Report): void {
       report(await runStats(invocationOf(command), options));
     });
   program
+    .command("metrics")
+    .description("how the brain changed from night to night, by the numbers that sleep leaves")
+    .option("--since <time>", "nights from then on, such as 2026-01-01 or '30 days ago'")
+    .option("--names <pattern>", "numbers of such names, such as 'phase.*'; may be repeated; '*' for all", collect)
+    .option("--per <span>", "cycle: each night; day: the last of each day", "cycle")
+    .examples("dormouse metrics", "dormouse metrics --since '30 days ago' --names 'phase.*.ms' --json")
+    .action(async (options: object, command: Command) => {
+      const { runMetrics } = await import("./commands/metrics.ts");
+      report(await runMetrics(invocationOf(command), options));
+    });
+  program
     .command("doctor")
     .description("check the brain's invariants and the indexes made of it; exits 1 when a check fails")
     .option("--rebuild", "make full text and vectors again first")

@@ -123,6 +123,16 @@ export async function readAsOf(text: string | undefined, now: Millis): Promise<M
   return text === undefined ? now : readOption("--as-of", () => readMoment(text, now));
 }
 
+/** The moment from which `--since` counts: the start of a day that it names. @throws DormouseError as `readTime`. */
+export async function readSince(text: string, now: Millis): Promise<Millis> {
+  return readOption("--since", () => readInstant(text, now));
+}
+
+/** The UTC day of an ISO 8601 time. */
+export function formatDay(iso: string): string {
+  return iso.slice(0, 10);
+}
+
 function badRange(): DormouseError {
   return new DormouseError("bad_time", "the range cannot be read", {
     hint: "Use FROM..TO, FROM.. or ..TO, for instance 2024-05-01..2024-05-31.",

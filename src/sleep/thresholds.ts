@@ -3,6 +3,7 @@
  * random pairs and of nearest neighbours over a bounded sample. Models differ in both by more than any
  * constant could bridge (two random texts: 0.1 to 0.8), so no other phase holds a cosine of its own.
  */
+import { percentileOf } from "../core/percentile.ts";
 import { VECTOR_SCALE } from "../core/ports.ts";
 import { LINK_CURSOR, MODEL_GAUGES } from "../store/operations.ts";
 import { sampleThoughts } from "../store/sleep-links.ts";
@@ -71,11 +72,11 @@ export interface CosineSample {
 export function planThresholds({ random, nearest }: CosineSample): Thresholds & { readonly randomP99: number } {
   // A model that calls everything the same would otherwise divide by zero later on.
   const randomMean = Math.min(0.95, Math.max(0, random.reduce((sum, cosine) => sum + cosine, 0) / random.length));
-  const randomP99 = quantile(random, 0.99);
+  const randomP99 = percentileOf(random, 0.99);
   const merge = 1 - MERGE_DISTANCE * (1 - randomMean);
-  const wanted = Math.max(LEAST_LINK_COSINE, randomP99, quantile(nearest, 1 - LINKED_SHARE));
+  const wanted = Math.max(LEAST_LINK_COSINE, randomP99, percentileOf(nearest, 1 - LINKED_SHARE));
   const link = Math.min(wanted, merge);
-  const unrelated = Math.min(quantile(random, 0.5), quantile(nearest, ISOLATED_SHARE));
+  const unrelated = Math.min(percentileOf(random, 0.5), percentileOf(nearest, ISOLATED_SHARE));
   return {
     randomMean,
     randomP99,
@@ -141,9 +142,4 @@ function cosineOf(a: Int8Array, b: Int8Array): number {
   let dot = 0;
   for (let at = 0; at < a.length; at++) dot += (a[at] ?? 0) * (b[at] ?? 0);
   return Math.max(-1, Math.min(1, dot / (VECTOR_SCALE * VECTOR_SCALE)));
-}
-
-/** Nearest rank; the sample ascends and is not empty. */
-function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.max(0, Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1))] ?? 0;
 }

@@ -44,10 +44,10 @@ export class Operations {
     this.#now = now;
   }
 
-  /** Notes that nodes were read on a day; once a node a day. */
-  noteAccess(nodeIds: readonly number[], day: number): void {
+  /** Notes that nodes were read on a day; once a node a day. @returns for how many it was the first time that day */
+  noteAccess(nodeIds: readonly number[], day: number): number {
     const insert = this.#connection.sql("INSERT INTO access_day (node_id, day) VALUES (?, ?) ON CONFLICT DO NOTHING");
-    for (const nodeId of nodeIds) insert.run(nodeId, day);
+    return nodeIds.reduce((fresh, nodeId) => fresh + insert.run(nodeId, day).changes, 0);
   }
 
   /** Distinct days on which the node was read. */
@@ -137,11 +137,5 @@ export class Operations {
   /** Number of the next sleep cycle, from 1. */
   nextCycle(): number {
     return (this.#connection.sql<{ n: number | null }>("SELECT max(cycle) AS n FROM metric").get()?.n ?? 0) + 1;
-  }
-
-  addMetric(cycle: number, name: string, value: number): void {
-    this.#connection
-      .sql("INSERT INTO metric (at, cycle, name, value) VALUES (?, ?, ?, ?)")
-      .run(this.#now(), cycle, name, value);
   }
 }

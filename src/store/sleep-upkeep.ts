@@ -15,6 +15,9 @@ export function checkpoint(connection: Connection): boolean {
   return row?.busy === 0;
 }
 
+/** Begins the metrics that count the thoughts of a kind; the id of the kind's label follows. */
+export const KIND_METRIC = "kind.";
+
 /** Counts by name, for the metrics of one cycle. */
 export function countForMetrics(connection: Connection): Record<string, number> {
   const one = (sql: string) => connection.sql<{ n: number }>(sql).get()?.n ?? 0;
@@ -33,6 +36,13 @@ export function countForMetrics(connection: Connection): Record<string, number> 
   }
   for (const [index, type] of LINK_TYPES.entries()) {
     counts[`links.${type}`] = one(`SELECT count(*) AS n FROM link WHERE type = ${index} AND ended_seq IS NULL`);
+  }
+  for (const { id, n } of connection
+    .sql<{ id: number; n: number }>(
+      `SELECT n.kind_id AS id, count(*) AS n FROM node n WHERE n.role = 1 AND ${visible("n")} GROUP BY n.kind_id`,
+    )
+    .all()) {
+    counts[`${KIND_METRIC}${id}`] = n;
   }
   return counts;
 }
