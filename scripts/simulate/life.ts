@@ -145,22 +145,27 @@ class Subject {
     return { decayed: thoughts.state(state.mergedInto).decayed !== "none", merged: true };
   }
 
-  /** How many of these are visible and have another visible thought within the calibrated distance of the same. */
-  countCopies(ids: readonly string[]): number {
-    const { operations, vectors, thoughts, scopes } = this.#observer;
-    const duplicate = operations.gauge(MODEL_GAUGES.duplicate);
-    if (duplicate === null) return 0;
-    return this.#observer.read(
-      () =>
-        ids.filter((id) => {
-          const nodeId = thoughts.resolve(id);
-          const { decayed, mergedInto } = thoughts.state(nodeId);
-          const vector = vectors.get(nodeId);
-          if (decayed !== "none" || mergedInto !== null || vector?.some((value) => value !== 0) !== true) return false;
-          const near = vectors.nearest(vector, 2, { scopeIds: scopes.readableIds(), exact: true }).neighbors;
-          return near.some((other) => other.nodeId !== nodeId && other.cosine >= duplicate);
-        }).length,
+  /** For each of these that is visible, the cosine of the visible thought nearest to it. */
+  nearestCosines(ids: readonly string[]): number[] {
+    const { vectors, thoughts, scopes } = this.#observer;
+    return this.#observer.read(() =>
+      ids.flatMap((id) => {
+        const nodeId = thoughts.resolve(id);
+        const { decayed, mergedInto } = thoughts.state(nodeId);
+        const vector = vectors.get(nodeId);
+        if (decayed !== "none" || mergedInto !== null || vector?.some((value) => value !== 0) !== true) return [];
+        const near = vectors.nearest(vector, 2, { scopeIds: scopes.readableIds(), exact: true }).neighbors;
+        return near
+          .filter((other) => other.nodeId !== nodeId)
+          .slice(0, 1)
+          .map(({ cosine }) => cosine);
+      }),
     );
+  }
+
+  /** The cosine from which on two texts say the same, as the brain measured it; none before it did. */
+  sameFrom(): number {
+    return this.#observer.operations.gauge(MODEL_GAUGES.duplicate) ?? Number.POSITIVE_INFINITY;
   }
 
   close(): void {
@@ -234,20 +239,23 @@ async function passNight(
   fresh: readonly string[],
   config: LifeOptions["config"],
 ): Promise<Night> {
-  const copiesBefore = subject.countCopies(fresh);
+  const cosinesBefore = subject.nearestCosines(fresh);
   const { phases, tookMs } = await subject.brain.sleep({ config });
   const failed = phases.find(({ error }) => error !== undefined);
   if (failed !== undefined) {
     throw new DormouseError("sleep_failed", `the phase ${failed.name} failed: ${failed.error?.message ?? ""}`);
   }
+  // Both by one measure, though the night may have calibrated anew.
+  const sameFrom = subject.sameFrom();
+  const countSame = (cosines: readonly number[]) => cosines.filter((cosine) => cosine >= sameFrom).length;
   const applied = (name: string) => phases.find((phase) => phase.name === name)?.applied ?? 0;
   return {
     day,
     tookMs,
     decayed: applied("decay"),
     merged: applied("consolidate"),
-    copiesBefore,
-    copiesAfter: subject.countCopies(fresh),
+    copiesBefore: countSame(cosinesBefore),
+    copiesAfter: countSame(subject.nearestCosines(fresh)),
   };
 }
 

@@ -20,6 +20,8 @@ const FAVOURITE_EVERY_DAYS = 14;
 const COPY_EVERY_DAYS = 3;
 /** A note that shall be met again as the same has so many words at least. */
 const COPY_MIN_WORDS = 8;
+/** Signs of code or tables, in which a capital or a mark more is another text. */
+const CODE_SIGN = /[{}=<>`\\|/]|::/;
 
 export type ArrivalKind = "said" | "isolated" | "copy";
 
@@ -129,7 +131,7 @@ function addCopies(arrivals: Arrival[][], random: () => number): void {
   const copied = new Set<string>();
   for (const [day, list] of arrivals.entries()) {
     const first = known[Math.floor(random() * known.length)];
-    known.push(...list.filter(({ input }) => input.content.split(/\s+/).length >= COPY_MIN_WORDS));
+    known.push(...list.filter(({ input }) => isProse(input.content)));
     if (day % COPY_EVERY_DAYS > 0 || first === undefined || copied.has(first.key)) continue;
     copied.add(first.key);
     const { content, speaker } = first.input;
@@ -146,6 +148,10 @@ function addCopies(arrivals: Arrival[][], random: () => number): void {
       },
     });
   }
+}
+
+function isProse(text: string): boolean {
+  return text.split(/\s+/).length >= COPY_MIN_WORDS && !CODE_SIGN.test(text);
 }
 
 function isolatedNote(text: string, day: number): Arrival {
