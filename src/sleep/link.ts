@@ -149,9 +149,10 @@ export async function linkNeighbors(context: PhaseContext): Promise<PhaseOutcome
   let visits = 0;
   let stopped = 0;
   for (;;) {
-    const step = store.read(() => nextStep(store, round));
+    const most = Math.min(BATCH, config.linkPerNight - visits);
+    const step = store.read(() => nextStep(store, round, Math.max(1, most)));
     if (step === null) break;
-    if (context.isTimeUp() || visits >= config.linkPerNight) {
+    if (context.isTimeUp() || most <= 0) {
       stopped = 1;
       break;
     }
@@ -225,15 +226,15 @@ interface Step {
 }
 
 /** The next thoughts: new ones first, then old ones in turn; null when the round is done. */
-function nextStep(store: Store, round: Round): Step | null {
-  const fresh = thoughtsInOrder(store.connection, round.visited, round.upTo, BATCH);
+function nextStep(store: Store, round: Round, most: number): Step | null {
+  const fresh = thoughtsInOrder(store.connection, round.visited, round.upTo, most);
   const last = fresh.at(-1);
-  if (last !== undefined) return { nodes: fresh, moves: { visited: fresh.length < BATCH ? round.upTo : last.id } };
+  if (last !== undefined) return { nodes: fresh, moves: { visited: fresh.length < most ? round.upTo : last.id } };
   if (round.revisitsDue <= 0) return null;
-  const limit = Math.min(BATCH, round.revisitsDue);
+  const limit = Math.min(most, round.revisitsDue);
   const old = thoughtsInOrder(store.connection, round.revisited, round.visited, limit);
   const end = old.at(-1);
   // At the end of the brain the turn begins anew.
-  if (end === undefined) return round.revisited === 0 ? null : nextStep(store, { ...round, revisited: 0 });
+  if (end === undefined) return round.revisited === 0 ? null : nextStep(store, { ...round, revisited: 0 }, most);
   return { nodes: old, moves: { revisited: end.id, revisitsDue: round.revisitsDue - old.length } };
 }

@@ -1,11 +1,14 @@
-/** Sleep that is killed at random points, again and again, ends where an undisturbed sleep ends. */
+/**
+ * Sleep that is killed in every phase, again and again, ends where an undisturbed sleep ends; two that sleep at once
+ * do not. DORMOUSE_KILL_ROUNDS=N kills N times as often.
+ */
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { dayOf, MS_PER_DAY } from "../../src/core/clock.ts";
-import { runSleep } from "../../src/sleep/cycle.ts";
+import { PHASE_NAMES, runSleep } from "../../src/sleep/cycle.ts";
 import { checkIntegrity } from "../../src/store/integrity.ts";
 import { checkpoint } from "../../src/store/sleep-upkeep.ts";
 import { Store } from "../../src/store/store.ts";
@@ -14,6 +17,14 @@ import { SMALL_CELLS, searchEverything, WIDE } from "../support/cells.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createHashEmbedder } from "../support/hash-embedder.ts";
 import { readSleepState, type SleepState } from "../support/sleep-state.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "dormouse-kill-"));
+const original = join(folder, "brain.db");
+const rounds = Number(process.env.DORMOUSE_KILL_ROUNDS ?? 1);
+let now = 0;
+let expected: SleepState;
+/** How many transactions each phase of the undisturbed night took. */
+const writes = new Map<string, number>();
 
 const NOTE = "the heating in our cellar gets serviced every autumn by that same firm from";
 const alone = (name: string) => [1, 2, 3, 4, 5, 6].map((part) => `${name}${part}`).join(" ");
@@ -46,17 +57,20 @@ async function makeBrain(path: string): Promise<number> {
   });
   const table = store.models.active()?.vecTable ?? "";
   store.connection.db.exec(`DELETE FROM ${table} WHERE node_id % 3 = 0`);
+  store.connection.db.exec("UPDATE full_text_state SET analyser = 'older'");
   checkpoint(store.connection);
   const now = clock.now();
   brain.close();
   return now;
 }
 
-function stateOf(path: string, now: number): SleepState {
+/** Whenever sleep is killed: the chain holds, the file is in order, and every visible thought is found, and once. */
+function expectSound(path: string): void {
   const store = Store.open(path, createTestClock(now));
-  const state = readSleepState(store);
   expect(store.ledger.firstBreak()).toBeNull();
-  expect(checkIntegrity(store).filter(({ violations }) => violations > 0)).toEqual([]);
+  const violated = checkIntegrity(store).filter(({ violations }) => violations > 0);
+  // Until the night is over, words are of the analyser that made them.
+  expect(violated.filter(({ name }) => name !== "full_text_analyser")).toEqual([]);
   // More than there are: whatever was being moved, every visible row is found, and once.
   const query = Int8Array.from({ length: WIDE }, (_, at) => (at % 3) * 9 - 9);
   const filter = { scopeIds: store.scopes.readableIds() };
@@ -64,74 +78,155 @@ function stateOf(path: string, now: number): SleepState {
   expect(exact).toBe(true);
   expect(neighbors).toEqual(searchEverything(store, query, 5_000, filter));
   store.close();
+}
+
+function stateOf(path: string): SleepState {
+  const store = Store.open(path, createTestClock(now));
+  const state = readSleepState(store);
+  store.close();
   return state;
 }
 
-/** When to kill a child: once it has said so often that it is in the phase, and then after so many milliseconds. */
-interface KillPoint {
-  readonly phase: string;
-  readonly times: number;
-  readonly delayMs: number;
+interface Run {
+  /** What the child said, line by line: its phase after each step, `write PHASE` at each transaction. */
+  readonly said: readonly string[];
+  readonly wasKilled: boolean;
 }
 
-/** One run of the child. @returns the phase in which it was killed, or null when it finished */
-async function runChild(path: string, now: number, kill: KillPoint | null): Promise<string | null> {
+/** One run of the child. @param onLine may kill it */
+async function runChild(
+  path: string,
+  args: readonly string[],
+  onLine: (line: string, kill: () => void) => void = () => {},
+): Promise<Run> {
   const script = join(import.meta.dirname, "../support/sleep-child.ts");
-  const pause = kill === null ? "0" : "15";
-  const child = spawn(process.execPath, ["--import", "tsx", script, path, String(now), pause], {
+  const child = spawn(process.execPath, ["--import", "tsx", script, path, String(now), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let errors = "";
-  let phases: string[] = [];
-  let isDying = false;
+  const said: string[] = [];
   child.stderr.on("data", (chunk: Buffer) => {
     errors += chunk.toString();
   });
   child.stdout.on("data", (chunk: Buffer) => {
-    phases = phases.concat(chunk.toString().trim().split("\n"));
-    if (kill === null || isDying || phases.filter((phase) => phase === kill.phase).length < kill.times) return;
-    isDying = true;
-    setTimeout(() => child.kill("SIGKILL"), kill.delayMs);
+    for (const line of chunk.toString().trim().split("\n")) {
+      said.push(line);
+      onLine(line, () => child.kill("SIGKILL"));
+    }
   });
   const [code, signal] = await new Promise<[number | null, string | null]>((resolve) => {
     child.once("close", (exitCode, exitSignal) => resolve([exitCode, exitSignal]));
   });
   if (code !== 0 && signal === null) throw new Error(`the child failed: ${errors}`);
-  return signal === null ? null : (phases.at(-1) ?? "none");
+  return { said, wasKilled: signal !== null };
 }
 
-test("killed at random points, it goes on and ends as if nothing had happened", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "dormouse-kill-"));
-  const original = join(folder, "brain.db");
-  const now = await makeBrain(original);
-  const calm = join(folder, "calm.db");
-  copyFileSync(original, calm);
-  const store = Store.open(calm, createTestClock(now));
-  const report = await runSleep(store, createHashEmbedder(WIDE), { config: SMALL_CELLS });
-  store.close();
-  for (const { name, planned } of report.phases)
-    if (name !== "metrics" && name !== "gc") expect([name, planned > 0]).toEqual([name, true]);
-  const expected = stateOf(calm, now);
-  expect(expected.merges).toHaveLength(1260);
-  expect(expected.decays.length).toBeGreaterThan(600);
+/** Kills it once it has said a phase so often, and then after so many milliseconds. @returns where it died, or null */
+async function killInPhase(path: string, phase: string, times: number, delayMs: number) {
+  let seen = 0;
+  const { said, wasKilled } = await runChild(path, ["15"], (line, kill) => {
+    if (line === phase) seen += 1;
+    if (line === phase && seen === times) setTimeout(kill, delayMs);
+  });
+  return wasKilled ? (said.filter((line) => !line.startsWith("write")).at(-1) ?? "none") : null;
+}
 
-  const disturbed = join(folder, "disturbed.db");
-  copyFileSync(original, disturbed);
-  const killedIn: string[] = [];
-  for (const phase of ["embed", "consolidate", "link", "link", "decay", "shelve", "shelve"]) {
-    const times = phase === "link" ? 1 + Math.floor(Math.random() * 3) : 1;
-    const killed = await runChild(disturbed, now, { phase, times, delayMs: Math.floor(Math.random() * 40) });
-    if (killed !== null) killedIn.push(killed);
-    stateOf(disturbed, now);
-  }
-  expect(new Set(killedIn).size, killedIn.join(" ")).toBeGreaterThan(1);
-  await runChild(disturbed, now, null);
-  expect(stateOf(disturbed, now)).toEqual(expected);
-  const woken = Store.open(disturbed, createTestClock(now));
+function copyBrain(name: string): string {
+  const path = join(folder, name);
+  copyFileSync(original, path);
+  return path;
+}
+
+function expectAtRest(path: string): void {
+  expectSound(path);
+  expect(stateOf(path)).toEqual(expected);
+  const woken = Store.open(path, createTestClock(now));
   const [fresh, ...cells] = woken.vectors.cells.sizes();
   expect(fresh?.rows).toBe(0);
   expect(cells.length).toBeGreaterThan(20);
   expect(cells.every(({ isOpen }) => isOpen)).toBe(true);
+  expect(woken.fullText.isOutdated()).toBe(false);
   woken.close();
-  rmSync(folder, { recursive: true, force: true });
+}
+
+beforeAll(async () => {
+  now = await makeBrain(original);
+  const calm = copyBrain("calm.db");
+  const store = Store.open(calm, createTestClock(now));
+  const report = await runSleep(store, createHashEmbedder(WIDE), { config: SMALL_CELLS, dryRun: true });
+  store.close();
+  // Control: every phase that changes anything has something to do.
+  const idle = report.phases.filter(({ planned }) => planned === 0).map(({ name }) => name);
+  expect(idle.filter((name) => !["decay", "promote"].includes(name))).toEqual(["gc", "metrics"]);
+  const { said } = await runChild(calm, []);
+  for (const line of said) {
+    const phase = /^write (.*)$/.exec(line)?.[1];
+    if (phase !== undefined) writes.set(phase, (writes.get(phase) ?? 0) + 1);
+  }
+  expect([...writes.keys()].filter((phase) => phase !== "none")).toEqual(
+    PHASE_NAMES.filter((name) => writes.has(name)),
+  );
+  expected = stateOf(calm);
+  expect(expected.merges).toHaveLength(1260);
+  expect(expected.decays.length).toBeGreaterThan(600);
+  expectAtRest(calm);
 }, 240_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test("killed at random moments, it goes on and ends as if nothing had happened", async () => {
+  for (let round = 0; round < rounds; round++) {
+    const disturbed = copyBrain(`moments${round}.db`);
+    const killedIn: string[] = [];
+    for (const phase of ["embed", "consolidate", "link", "decay", "shelve", "upkeep"]) {
+      const times = phase === "link" ? 1 + Math.floor(Math.random() * 3) : 1;
+      const killed = await killInPhase(disturbed, phase, times, Math.floor(Math.random() * 40));
+      if (killed !== null) killedIn.push(killed);
+      expectSound(disturbed);
+    }
+    expect(new Set(killedIn).size, killedIn.join(" ")).toBeGreaterThan(1);
+    await runChild(disturbed, []);
+    expectAtRest(disturbed);
+  }
+}, 600_000);
+
+test("killed in every phase before, inside or after a transaction, it ends as if nothing had happened", async () => {
+  const styles = ["before", "inside", "after"];
+  for (let round = 0; round < rounds; round++) {
+    const disturbed = copyBrain(`writes${round}.db`);
+    const first = Math.floor(Math.random() * styles.length);
+    const phases = PHASE_NAMES.filter((name) => writes.has(name));
+    expect(phases.length).toBeGreaterThanOrEqual(9);
+    for (const [index, phase] of phases.entries()) {
+      const nth = 1 + Math.floor(Math.random() * (writes.get(phase) ?? 1));
+      const style = styles[(first + index) % styles.length] ?? "";
+      const { wasKilled } = await runChild(disturbed, ["0", phase, String(nth), style]);
+      expect([phase, nth, style, wasKilled]).toEqual([phase, nth, style, true]);
+      expectSound(disturbed);
+    }
+    await runChild(disturbed, []);
+    expectAtRest(disturbed);
+  }
+}, 600_000);
+
+test("of two that sleep at once one runs, and the other says which process has it", async () => {
+  const path = copyBrain("two.db");
+  let refusal: unknown = null;
+  let holder = 0;
+  const store = Store.open(path, createTestClock(now));
+  const { wasKilled } = await runChild(path, ["15"], (line) => {
+    if (line !== "link" || holder !== 0) return;
+    holder = store.leases.runningHolder("sleep") ?? -1;
+    runSleep(store, createHashEmbedder(WIDE), { config: SMALL_CELLS }).catch((error: unknown) => {
+      refusal = error;
+    });
+  });
+  expect(wasKilled).toBe(false);
+  expect(holder).toBeGreaterThan(0);
+  expect(refusal).toMatchObject({ code: "lease_held", message: expect.stringContaining(`process ${holder} `) });
+  // Nothing of the second got in.
+  expectAtRest(path);
+  // Control: once the first is done, it sleeps.
+  await expect(runSleep(store, createHashEmbedder(WIDE), { config: SMALL_CELLS })).resolves.toMatchObject({ cycle: 2 });
+  store.close();
+}, 120_000);
