@@ -71,6 +71,7 @@ import type { SleepOptions, SleepReport } from "./sleep/cycle.ts";
 import { type Census, takeCensus } from "./store/census.ts";
 import { type CheckResult, checkIntegrity } from "./store/integrity.ts";
 import type { EventView } from "./store/ledger.ts";
+import { WHOLE_CYCLE_CURSOR } from "./store/operations.ts";
 import { Store } from "./store/store.ts";
 import { LISTABLE_STATES, type ListFilter, type ThoughtDetail } from "./store/thoughts.ts";
 import type { VerifyOptions, VerifyProblem, VerifyReport } from "./store/verify.ts";
@@ -157,6 +158,8 @@ export interface LedgerQuery {
 }
 
 const DEFAULT_LEDGER_LIMIT = 20;
+/** How long something exclusive holds up others at most, when its process hangs. */
+const EXCLUSIVE_MS = 30_000;
 
 /**
  * Analyses all words again after the analyser changed, while that takes a second or two. A larger brain is searched
@@ -349,6 +352,33 @@ export class Brain {
       import("./app/config.ts"),
     ]);
     return openLanguageModel(await readConfig(this.path), { now: () => this.#store.now() }, this.#givenModel);
+  }
+
+  /** When the last whole cycle of sleep ended, in milliseconds; when the brain was made, if it never slept. */
+  restedAt(): number {
+    return this.#store.read(() => this.#store.operations.cursorMovedAt(WHOLE_CYCLE_CURSOR) ?? this.#store.createdAt());
+  }
+
+  /** The time of the newest event, in milliseconds, and a number that changes whenever another process writes. */
+  activity(): { readonly lastEventAt: number | null; readonly dataVersion: number } {
+    const store = this.#store;
+    return store.read(() => {
+      const [newest] = store.ledger.list({ limit: 1 });
+      return { lastEventAt: newest === undefined ? null : Date.parse(newest.at), dataVersion: store.dataVersion() };
+    });
+  }
+
+  /**
+   * Runs something that only one process at a time may do, such as to look whether another is there.
+   * @throws DormouseError `lease_held` while another process is at it
+   */
+  exclusively<T>(name: string, run: () => T): T {
+    const lease = this.#store.leases.hold(name, EXCLUSIVE_MS);
+    try {
+      return run();
+    } finally {
+      lease.release();
+    }
   }
 
   /**

@@ -34,6 +34,8 @@ export type ErrorCode =
   | "unknown_scope"
   | "invalid"
   | "lease_held"
+  | "daemon_running"
+  | "service_failed"
   | "format"
   | "sleep_failed"
   | "bad_config"

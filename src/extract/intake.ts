@@ -23,6 +23,8 @@ export interface IntakeOptions {
   readonly domain: string | undefined;
   readonly scope: string | undefined;
   readonly dryRun: boolean;
+  /** After each stored batch: fails when the run was called off. */
+  readonly breathe: () => Promise<void>;
 }
 
 /** Identity of one text as the store keeps it. */
@@ -130,6 +132,7 @@ export class Intake {
       results = await rememberAll(this.#store, this.#embedder, inputs, { actor: "extractor", ...hooks });
     }
     for (const result of results) this.#tally.count(result);
+    await this.#options.breathe();
   }
 
   #placeIn(domain: string | null): Pick<RememberInput, "domain" | "scope"> {

@@ -13,6 +13,8 @@ export interface RunContext {
   readonly progress: ByteProgress;
   readonly dryRun: boolean;
   readonly subagents: boolean;
+  /** Between files: fails when the run was called off, rests when it should. */
+  readonly breathe: () => Promise<void>;
   /** Texts per transaction. */
   readonly batchSize: number;
 }

@@ -34,6 +34,10 @@ export interface ExtractOptions {
   readonly onProgress?: ProgressListener;
   /** Texts per transaction; default 256. */
   readonly batchSize?: number;
+  /** Once aborted, no file and no batch begins any more, and the run fails with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Awaited between files and batches, outside transactions, for whoever wants the machine to rest. */
+  readonly rest?: () => Promise<void>;
   /** What the path `-` reads; default the process's standard input. */
   readonly stdin?: AsyncIterable<Uint8Array>;
 }
@@ -46,8 +50,8 @@ const SUBAGENT_PATH = /(?:^|[\\/])(?:agent-[^\\/]+\.jsonl$|subagents[\\/])/;
 /**
  * Extracts files, folders and, for `-`, standard input. Known records are skipped, so that the same paths can
  * be given again and again; several processes may do it at once.
- * @throws DormouseError `unknown_scope` before anything is read, and as the store does; what is wrong with a
- * file is in the report instead.
+ * @throws DormouseError `unknown_scope` before anything is read, and as the store does; the signal's reason when it
+ * is aborted; what is wrong with a file is in the report instead.
  */
 export async function runExtract(
   store: Store,
@@ -57,7 +61,11 @@ export async function runExtract(
 ): Promise<ExtractReport> {
   const tally = new Tally();
   const dryRun = options.dryRun === true;
-  const intake = new Intake(store, embedder, { domain: options.domain, scope: options.scope, dryRun }, tally);
+  const breathe = async (): Promise<void> => {
+    options.signal?.throwIfAborted();
+    await options.rest?.();
+  };
+  const intake = new Intake(store, embedder, { domain: options.domain, scope: options.scope, dryRun, breathe }, tally);
   const format = options.format ?? "auto";
   const work = await findWork(paths, format, tally);
   const run: RunContext = {
@@ -68,10 +76,12 @@ export async function runExtract(
     progress: new ByteProgress(options.onProgress, work.hasStdin ? null : work.bytes),
     dryRun,
     subagents: options.subagents === true,
+    breathe,
     batchSize: Math.max(1, options.batchSize ?? DEFAULT_BATCH_SIZE),
   };
   if (work.hasStdin) await extractStdin(options.stdin ?? process.stdin, format, run);
   for (const file of work.files) {
+    await breathe();
     await extractFile(file, format, run);
     run.progress.finish(file.size);
   }

@@ -126,6 +126,7 @@ class VaultExtraction {
     const { store, tally, progress } = this.#run;
     const changed: NoteFile[] = [];
     for (const note of this.#work.notes) {
+      await this.#run.breathe();
       const facts = await readFacts(note.path, note.absolute, (rule) => tally.fail(note.path, null, rule));
       if (facts === null) continue;
       const isKnown = findNoteState(this.#run, note.absolute) !== null;

@@ -10,6 +10,7 @@ import type { Embedder, EmbedderSource, ProgressListener } from "../core/ports.t
 import type { Actor } from "../core/types.ts";
 import { settleRecalls } from "../remember/settle.ts";
 import type { HeldLease } from "../store/leases.ts";
+import { WHOLE_CYCLE_CURSOR } from "../store/operations.ts";
 import type { Store } from "../store/store.ts";
 import { consolidate } from "./consolidate.ts";
 import { decayUnheld } from "./decay.ts";
@@ -63,6 +64,10 @@ export interface SleepOptions {
   /** Default: all. They always run in the order of PHASE_NAMES. */
   readonly phases?: readonly PhaseName[];
   readonly onProgress?: ProgressListener;
+  /** Once aborted, no batch and no phase begins any more; the cycle ends as stopped and the next one goes on. */
+  readonly signal?: AbortSignal;
+  /** Awaited between batches, outside transactions, for whoever wants the machine to rest. */
+  readonly rest?: () => Promise<void>;
   /** Who the events say it was; default sleep. */
   readonly actor?: Actor;
   readonly config?: Partial<SleepConfig>;
@@ -73,6 +78,8 @@ export interface SleepReport {
   readonly dryRun: boolean;
   readonly phases: readonly PhaseReport[];
   readonly tookMs: number;
+  /** True when the signal ended it; such a cycle does not count as a night's. */
+  readonly interrupted?: true;
 }
 
 /**
@@ -94,13 +101,19 @@ export async function runSleep(
     // What a killed recall left unfinished comes first: phases go by the states of rows.
     if (lease !== null) settleRecalls(store, night.actor, options.onProgress);
     for (const name of PHASE_NAMES) {
+      if (options.signal?.aborted === true) break;
       if (wanted.has(name)) night.reports.push(await runPhase(name, night));
+    }
+    const isInterrupted = options.signal?.aborted === true;
+    if (lease !== null && !isInterrupted && wanted.size === PHASE_NAMES.length) {
+      night.commit(() => store.operations.moveCursor(WHOLE_CYCLE_CURSOR, night.cycle));
     }
     return {
       cycle: night.cycle,
       dryRun: night.dryRun,
       phases: night.reports,
       tookMs: elapsed(started),
+      ...(isInterrupted ? { interrupted: true } : {}),
     };
   } finally {
     lease?.release();
@@ -123,6 +136,7 @@ type Given = Pick<PhaseContext, "store" | "embedder" | "loadBuilding">;
 type Night = Omit<PhaseContext, "breathe" | "reports"> & {
   readonly reports: PhaseReport[];
   readonly onProgress: ProgressListener;
+  readonly rest: () => Promise<void>;
 };
 
 function createNight(given: Given, options: SleepOptions, lease: HeldLease | null): Night {
@@ -139,7 +153,8 @@ function createNight(given: Given, options: SleepOptions, lease: HeldLease | nul
     reports: [],
     forecast: createForecast(),
     onProgress: options.onProgress ?? (() => {}),
-    isTimeUp: () => store.now() >= endsAt,
+    rest: options.rest ?? (async () => {}),
+    isTimeUp: () => options.signal?.aborted === true || store.now() >= endsAt,
     commit: (fn) => {
       if (lease === null) throw new RangeError("a dry run writes nothing");
       return store.write(() => {
@@ -155,6 +170,7 @@ async function runPhase(name: PhaseName, night: Night): Promise<PhaseReport> {
   const breathe = async (done: number, total: number | null) => {
     night.onProgress({ stage: name, done, total });
     await setImmediate();
+    await night.rest();
   };
   try {
     const outcome = await PHASES[name]({ ...night, breathe, commit: commitUnderModel(name, night) });

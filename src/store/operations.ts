@@ -21,6 +21,9 @@ export const MODEL_GAUGES = {
 /** Begins the names of the cursors of linking, which goes by the active model's vectors. */
 export const LINK_CURSOR = "sleep.link";
 
+/** The cursor that says which cycle of sleep was the last to run whole, and when. */
+export const WHOLE_CYCLE_CURSOR = "sleep.whole";
+
 /** How far a file was read, and what it looked like then. */
 export interface ExtractCursor {
   readonly size: number;
@@ -67,6 +70,11 @@ export class Operations {
          ON CONFLICT (name) DO UPDATE SET position = excluded.position, updated_at = excluded.updated_at`,
       )
       .run(name, position, this.#now());
+  }
+
+  /** When the cursor was moved last, null when it never was. */
+  cursorMovedAt(name: string): number | null {
+    return this.#connection.values<number>("SELECT updated_at FROM cursor WHERE name = ?").get(name) ?? null;
   }
 
   /** Forgets a cursor whose work is done. */

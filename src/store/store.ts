@@ -210,6 +210,16 @@ export class Store {
     return id;
   }
 
+  /** When the brain was made. */
+  createdAt(): number {
+    return this.connection.values<number>("SELECT created_at FROM brain WHERE id = 1").get() ?? 0;
+  }
+
+  /** A number that changes whenever another connection has written; what this one writes does not change it. */
+  dataVersion(): number {
+    return this.connection.db.pragma("data_version", { simple: true }) as number;
+  }
+
   /** Brings what the vector indexes say of a node's state in line with it. */
   mirrorState(nodeId: number): void {
     if (this.models.active() !== null) this.vectors.refresh(nodeId);
