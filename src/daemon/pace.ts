@@ -39,11 +39,7 @@ const processClock: PaceClock = {
  * @param signal ends a rest early
  * @returns what is awaited between batches
  */
-export function createPacer(
-  share: number,
-  signal: AbortSignal,
-  clock: PaceClock = processClock,
-): () => Promise<void> {
+export function createPacer(share: number, signal: AbortSignal, clock: PaceClock = processClock): () => Promise<void> {
   let cpuMark = clock.cpuMs();
   let wallMark = clock.wallMs();
   return async () => {
