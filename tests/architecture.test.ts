@@ -21,7 +21,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sleep: ["core", "text", "graph", "store", "llm", "remember"],
   app: ["core", "text", "graph", "store", "embed", "llm", "remember", "extract", "retrieve", "recall", "sleep"],
   index: ["core", "llm", "app"],
-  cli: ["core", "text", "app"],
+  daemon: ["core", "app"],
+  cli: ["core", "text", "app", "daemon"],
 };
 
 interface SourceFile {
@@ -67,6 +68,7 @@ describe("the source tree", () => {
       "recall",
       "sleep",
       "app",
+      "daemon",
       "cli",
     ]) {
       expect(layers).toContain(layer);

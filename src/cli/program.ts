@@ -8,6 +8,7 @@ import { DormouseError, isUsageError } from "../core/errors.ts";
 import { packagePath } from "../core/package-path.ts";
 import { BASES, SOURCE_TYPES, THOUGHT_KINDS, TRUST_LEVELS } from "../core/types.ts";
 import type { CommandFlags, HttpFlags } from "./commands/config-llm.ts";
+import type { InstallFlags } from "./commands/daemon-install.ts";
 import type { RecallFlags } from "./commands/recall.ts";
 import type { SourceListFlags } from "./commands/source.ts";
 import type { VerifyFlags } from "./commands/verify.ts";
@@ -126,6 +127,7 @@ export function createProgram(report: Report): DormouseCommand {
   addProofCommands(program, report);
   addModelCommands(program, report);
   addConfigCommands(program, report);
+  addDaemonCommands(program, report);
   return program;
 }
 
@@ -570,6 +572,73 @@ function addModelCommands(program: DormouseCommand, report: Report): void {
     .action(async (_options: object, command: Command) => {
       const { runModelStatus } = await import("./commands/model.ts");
       report(await runModelStatus(invocationOf(command)));
+    });
+}
+
+function addDaemonCommands(program: DormouseCommand, report: Report): void {
+  const daemon = program
+    .command("daemon")
+    .description("sleep by itself every night: run it, see it, have it started")
+    .examples("dormouse daemon install", "dormouse daemon status");
+  daemon
+    .command("run")
+    .description("sleep when daemon.schedule says so, and read the folders of daemon.watch, until told to stop")
+    .option("--once", "do what is due now and end")
+    .examples("dormouse daemon run", "dormouse daemon run --once")
+    .action(async (options: object, command: Command) => {
+      const { runDaemonRun } = await import("./commands/daemon.ts");
+      report(await runDaemonRun(invocationOf(command), options));
+    });
+  daemon
+    .command("status")
+    .description("whether it runs, what it is at, when it sleeps next, how the last night went")
+    .examples("dormouse daemon status", "dormouse daemon status --json")
+    .action(async (_options: object, command: Command) => {
+      const { runDaemonStatus } = await import("./commands/daemon.ts");
+      report(await runDaemonStatus(invocationOf(command)));
+    });
+  daemon
+    .command("stop")
+    .description("tell it to stop after its batch, and wait until it has")
+    .examples("dormouse daemon stop")
+    .action(async (_options: object, command: Command) => {
+      const { runDaemonStop } = await import("./commands/daemon.ts");
+      report(await runDaemonStop(invocationOf(command)));
+    });
+  daemon
+    .command("log")
+    .description("what it did, latest last; holds no words of yours")
+    .option("--lines <n>", "lines at most", "20")
+    .examples("dormouse daemon log --lines 100")
+    .action(async (options: { lines: string }, command: Command) => {
+      const { runDaemonLog } = await import("./commands/daemon.ts");
+      report(await runDaemonLog(invocationOf(command), options));
+    });
+  const kind = () =>
+    new Option("--kind <kind>", "what starts it (default: what this machine has)").choices([
+      "systemd",
+      "launchd",
+      "crontab",
+    ]);
+  daemon
+    .command("install")
+    .description("have it started by systemd, launchd or cron; shows what would be written")
+    .addOption(kind())
+    .option("--apply", "write it and start it")
+    .examples("dormouse daemon install", "dormouse daemon install --kind crontab --apply")
+    .action(async (options: InstallFlags, command: Command) => {
+      const { runDaemonInstall } = await import("./commands/daemon-install.ts");
+      report(await runDaemonInstall(invocationOf(command), options));
+    });
+  daemon
+    .command("uninstall")
+    .description("have it started no more; shows what would be removed")
+    .addOption(kind())
+    .option("--apply", "stop it and remove it")
+    .examples("dormouse daemon uninstall --apply")
+    .action(async (options: InstallFlags, command: Command) => {
+      const { runDaemonUninstall } = await import("./commands/daemon-install.ts");
+      report(await runDaemonUninstall(invocationOf(command), options));
     });
 }
 

@@ -28,8 +28,8 @@ export function planCrontabInstall(spec: ServiceSpec, current: string): ServiceP
 
 export function planCrontabUninstall(spec: ServiceSpec, current: string): ServicePlan {
   const name = serviceName(spec.brainPath);
-  const rest = withoutOurs(current, name);
-  return { kind: "crontab", name, steps: rest === current ? [] : [writeCrontab(rest)], notes: [] };
+  const hasOurs = current.split("\n").some((line) => isOurs(line, name));
+  return { kind: "crontab", name, steps: hasOurs ? [writeCrontab(withoutOurs(current, name))] : [], notes: [] };
 }
 
 /** The user's crontab; empty when there is none. @throws DormouseError `service_failed` when there is no such tool */
@@ -60,9 +60,15 @@ function tagOf(name: string): string {
   return `# ${name}`;
 }
 
+function isOurs(line: string, name: string): boolean {
+  return line.endsWith(tagOf(name));
+}
+
 function withoutOurs(current: string, name: string): string {
-  const kept = current.split("\n").filter((line) => !line.endsWith(tagOf(name)));
-  const text = kept.join("\n");
+  const text = current
+    .split("\n")
+    .filter((line) => !isOurs(line, name))
+    .join("\n");
   return text === "" || text.endsWith("\n") ? text : `${text}\n`;
 }
 

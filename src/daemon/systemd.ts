@@ -56,7 +56,7 @@ Description=Dormouse: sleep for the memory in ${escapeSpecifiers(spec.brainPath)
 
 [Service]
 Type=simple
-ExecStart=${daemonCommand(spec).map(quoteArgument).join(" ")}
+ExecStart=${renderCommand(daemonCommand(spec))}
 Restart=on-failure
 RestartSec=60
 RestartPreventExitStatus=${USAGE_STATUS}
@@ -69,6 +69,12 @@ NoNewPrivileges=true
 [Install]
 WantedBy=default.target
 `;
+}
+
+/** systemd takes no program whose path holds quotes, backslashes or variables; `env` does. */
+function renderCommand([program = "", ...args]: readonly string[]): string {
+  const isPlain = !/["'\\$]/.test(program);
+  return [...(isPlain ? [] : ["/usr/bin/env"]), ...[program, ...args].map(quoteArgument)].join(" ");
 }
 
 /** Double quotes with escapes; `%` begins a specifier and `$` a variable, in quotes too. */
