@@ -47,6 +47,17 @@ export function parseSchedule(expression: string): Schedule {
   return schedule;
 }
 
+/** What is wrong with an expression, to be read behind its name; null when nothing is. */
+export function describeBadSchedule(expression: string): string | null {
+  try {
+    parseSchedule(expression);
+    return null;
+  } catch (error) {
+    if (!(error instanceof DormouseError)) throw error;
+    return `cannot be followed: ${error.message}; \`0 3 * * *\` is every night at three`;
+  }
+}
+
 function explainFault(field: string | undefined): string {
   const word = FIELD_WORDS[field ?? ""];
   return word === undefined ? "the schedule cannot be read" : `the schedule's ${word} cannot be read`;
