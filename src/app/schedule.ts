@@ -35,7 +35,7 @@ export function parseSchedule(expression: string): Schedule {
     .split(/\s+/)
     .filter((field) => field !== "");
   if (fields.length !== FIELD_COUNT) {
-    throw refuse(`a schedule has ${FIELD_COUNT} fields, this one has ${fields.length}`);
+    throw refuse(`a schedule has five fields, this one has ${fields.length}`);
   }
   const text = fields.join(" ");
   const { valid, errors } = validateDetailed(text);
@@ -54,7 +54,7 @@ export function describeBadSchedule(expression: string): string | null {
     return null;
   } catch (error) {
     if (!(error instanceof DormouseError)) throw error;
-    return `cannot be followed: ${error.message}; \`0 3 * * *\` is every night at three`;
+    return `cannot be read: ${error.message}; \`0 3 * * *\` is every night at three`;
   }
 }
 
