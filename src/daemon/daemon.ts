@@ -216,7 +216,11 @@ class Daemon {
       const restedAt = await withDaemonBrain(this.#brainOptions(), (brain) => brain.restedAt());
       if (restedAt <= this.#restedAt) return false;
       this.#restedAt = restedAt;
-      return this.#plan().at > this.#clock.now();
+      if (this.#plan().at <= this.#clock.now()) return false;
+      this.#failures = 0;
+      this.#retryAt = null;
+      this.#tell({ trouble: null });
+      return true;
     } catch {
       // The night meets the same failure and tells it.
       return false;

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -14,7 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeConfig } from "../../src/app/config.ts";
 import { Brain } from "../../src/app.ts";
 import { MS_PER_DAY } from "../../src/core/clock.ts";
@@ -49,8 +50,18 @@ function start(options: Partial<DaemonChildOptions> = {}, owner = {}): DaemonPro
 /** Words that are in no log and no status. */
 const SECRET = "marmalade";
 
+/** Large ones are made once and copied. */
+const shelf = mkdtempSync(join(tmpdir(), "dormouse-daemon-shelf-"));
+afterAll(() => rmSync(shelf, { recursive: true, force: true }));
+
 async function makeBrain(thoughts: number, daysAgo: number): Promise<void> {
-  const brain = Brain.open({ path: brainPath, create: true, clock: { now: () => Date.now() - daysAgo * MS_PER_DAY } });
+  const kept = join(shelf, `${thoughts}-${daysAgo}.db`);
+  if (!existsSync(kept)) await fillBrain(kept, thoughts, daysAgo);
+  copyFileSync(kept, brainPath);
+}
+
+async function fillBrain(path: string, thoughts: number, daysAgo: number): Promise<void> {
+  const brain = Brain.open({ path, create: true, clock: { now: () => Date.now() - daysAgo * MS_PER_DAY } });
   const texts = Array.from({ length: thoughts }, (_, at) =>
     [1, 2, 3, 4, 5].map((part) => `${SECRET}${at}x${part}`).join(" "),
   );
@@ -228,7 +239,7 @@ describe("ending", { timeout: SLOW }, () => {
   });
 });
 
-/** Read from the kernel where it tells, else from ps. */
+/** As ps lists them, without ps itself and the compiler that runs TypeScript in these tests. */
 function childrenOf(pid: number): number[] {
   return execFileSync("ps", ["-A", "-o", "pid=,ppid=,comm="], { encoding: "utf8" })
     .split("\n")
