@@ -1,7 +1,7 @@
 /**
  * Measures speed, growth, memory and size on generated brains, each beside a named baseline of the same run.
  *
- *   npm run bench [-- --only size|search|recall|recall-button|verify|ingest|context|sleep|model]… [--scale N,N]
+ *   npm run bench [-- --only size|search|recall|recall-button|verify|ingest|context|sleep|daemon|model]… [--scale N,N]
  *                 [--cache DIR] [--peer COMMAND] [--model-dir DIR] [--json]
  *
  * Without --scale a run takes about ten minutes. A brain of a million takes half an hour to make: --cache keeps
@@ -12,6 +12,7 @@ import { availableParallelism, cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { DormouseError } from "../src/core/errors.ts";
 import { benchContext } from "./bench/context-bench.ts";
+import { benchDaemon } from "./bench/daemon-bench.ts";
 import type { BenchReport, Progress } from "./bench/figures.ts";
 import { benchIngest } from "./bench/ingest-bench.ts";
 import { benchModel } from "./bench/model-bench.ts";
@@ -51,6 +52,7 @@ const BENCHES: readonly Bench[] = [
   { name: "ingest", sizes: [10_000], run: benchIngest },
   { name: "context", sizes: [10_000, 100_000], run: benchContext },
   { name: "sleep", sizes: [5_000, 10_000, 20_000], run: benchSleep },
+  { name: "daemon", sizes: [5_000], run: benchDaemon },
   {
     name: "model",
     sizes: [100_000],

@@ -114,7 +114,6 @@ function isKeyOf(kind: "http" | "command" | undefined, name: string): boolean {
 export async function setConfigKey(brainPath: string, key: string, words: readonly string[]): Promise<Config> {
   const [section, name, known] = findKey(key);
   const value = readValue(key, known.kind, words);
-  if (key === "daemon.schedule") await checkSchedule(String(value));
   return writeConfig(brainPath, (stored) => {
     if (section === "llm" && stored.llm === undefined) {
       throw new DormouseError("no_llm", "no language model is configured", {
@@ -123,12 +122,6 @@ export async function setConfigKey(brainPath: string, key: string, words: readon
     }
     return { ...stored, [section]: { ...stored[section], [name]: value } };
   });
-}
-
-/** Refuses a schedule now that would otherwise stop the daemon at night. */
-async function checkSchedule(expression: string): Promise<void> {
-  const { parseSchedule } = await import("./schedule.ts");
-  parseSchedule(expression);
 }
 
 /**

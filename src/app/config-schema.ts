@@ -9,6 +9,7 @@ import type { LlmBudget } from "../llm/budget.ts";
 import { describeBadEndpoint } from "../llm/http.ts";
 import { DEFAULT_SLEEP_CONFIG, type SleepConfig } from "../sleep/phase.ts";
 import type { CommandLlmConfig, ConfigFile, DaemonConfig, HttpLlmConfig } from "./config.ts";
+import { describeBadSchedule } from "./schedule.ts";
 
 /** Node's own client gives up after so many seconds of silence. */
 const LONGEST_HTTP_SECONDS = 300;
@@ -61,7 +62,10 @@ const budgetRules = {
 
 const daemonRules = {
   schedule: text(200)
-    .regex(/^\s*(?:[^\s]+\s+){4}[^\s]+\s*$/, "must have the five fields of cron, as in `0 3 * * *`")
+    .superRefine((expression, context) => {
+      const complaint = describeBadSchedule(expression);
+      if (complaint !== null) context.addIssue({ code: "custom", message: complaint });
+    })
     .optional(),
   jitterMinutes: number(0, 720).optional(),
   watch: z.array(absolutePath, "must be a list of folders").max(1_000).optional(),

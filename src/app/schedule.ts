@@ -35,7 +35,7 @@ export function parseSchedule(expression: string): Schedule {
     .split(/\s+/)
     .filter((field) => field !== "");
   if (fields.length !== FIELD_COUNT) {
-    throw refuse(`a schedule has ${FIELD_COUNT} fields, this one has ${fields.length}`);
+    throw refuse(`a schedule has five fields, this one has ${fields.length}`);
   }
   const text = fields.join(" ");
   const { valid, errors } = validateDetailed(text);
@@ -45,6 +45,17 @@ export function parseSchedule(expression: string): Schedule {
   const schedule: Schedule = { expression: text, next: (at) => findNext(search, at) };
   schedule.next(0);
   return schedule;
+}
+
+/** What is wrong with an expression, to be read behind its name; null when nothing is. */
+export function describeBadSchedule(expression: string): string | null {
+  try {
+    parseSchedule(expression);
+    return null;
+  } catch (error) {
+    if (!(error instanceof DormouseError)) throw error;
+    return `cannot be read: ${error.message}; \`0 3 * * *\` is every night at three`;
+  }
 }
 
 function explainFault(field: string | undefined): string {

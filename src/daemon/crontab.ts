@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { DormouseError } from "../core/errors.ts";
 import { daemonCommand, type ServicePlan, type ServiceSpec, serviceName } from "./service.ts";
 
+const TOOL = "crontab";
 const EVERY_MINUTES = 10;
 const TOOL_TIMEOUT_MS = 30_000;
 
@@ -35,7 +36,7 @@ export function planCrontabUninstall(spec: ServiceSpec, current: string): Servic
 /** The user's crontab; empty when there is none. @throws DormouseError `service_failed` when there is no such tool */
 export function readCrontab(): string {
   try {
-    return execFileSync("crontab", ["-l"], {
+    return execFileSync(TOOL, ["-l"], {
       encoding: "utf8",
       env: { ...process.env, LC_ALL: "C" },
       stdio: ["ignore", "pipe", "pipe"],
@@ -53,7 +54,7 @@ export function readCrontab(): string {
 }
 
 function writeCrontab(content: string): ServicePlan["steps"][number] {
-  return { do: "run", command: ["crontab", "-"], stdin: content };
+  return { do: "run", command: [TOOL, "-"], stdin: content };
 }
 
 function tagOf(name: string): string {

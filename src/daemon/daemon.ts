@@ -39,8 +39,6 @@ export interface DaemonOptions {
   readonly onNotice?: (notice: string) => void;
 }
 
-/** The plan is made again at least this often: clocks are set, machines are suspended, configurations change. */
-const LOOK_EVERY_MS = MS_PER_MINUTE;
 /** A status that only says how far a phase is, is written no more often. */
 const PROGRESS_EVERY_MS = 2_000;
 const START_LEASE = "daemon.start";
@@ -61,6 +59,7 @@ class Daemon {
   readonly #options: DaemonOptions;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
+  readonly #patience: Patience;
   readonly #statusPath: string;
   readonly #startedAt: Millis;
   /** Of this brain's file, for the jitter. */
@@ -80,6 +79,7 @@ class Daemon {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#signal = options.signal ?? new AbortController().signal;
+    this.#patience = options.patience ?? PATIENCE;
     this.#statusPath = daemonFile(options.brainPath, "json");
     this.#startedAt = this.#clock.now();
     this.#config = config.daemon;
@@ -165,7 +165,7 @@ class Daemon {
       }
       this.#showPlan(plan);
       if (this.#options.once === true) return;
-      await pause(Math.min(wait, LOOK_EVERY_MS), this.#signal);
+      await pause(Math.min(wait, this.#patience.lookMs), this.#signal);
     }
   }
 
@@ -216,7 +216,11 @@ class Daemon {
       const restedAt = await withDaemonBrain(this.#brainOptions(), (brain) => brain.restedAt());
       if (restedAt <= this.#restedAt) return false;
       this.#restedAt = restedAt;
-      return this.#plan().at > this.#clock.now();
+      if (this.#plan().at <= this.#clock.now()) return false;
+      this.#failures = 0;
+      this.#retryAt = null;
+      this.#tell({ trouble: null });
+      return true;
     } catch {
       // The night meets the same failure and tells it.
       return false;
@@ -252,7 +256,7 @@ class Daemon {
       ...this.#brainOptions(),
       config: this.#config,
       signal: this.#signal,
-      patience: this.#options.patience ?? PATIENCE,
+      patience: this.#patience,
       onState: (state) => this.#tell({ state, progress: null, next: null }),
       onProgress: ({ stage, done, total }) => {
         const now = performance.now();

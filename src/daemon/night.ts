@@ -21,9 +21,16 @@ export interface Patience {
   readonly pollMs: number;
   /** A night that waited so long for others begins all the same: its transactions are short. */
   readonly longestMs: number;
+  /** The plan is made again this often: clocks are set, machines are suspended, configurations change. */
+  readonly lookMs: number;
 }
 
-export const PATIENCE: Patience = { quietMs: 30_000, pollMs: 2_000, longestMs: 30 * MS_PER_MINUTE };
+export const PATIENCE: Patience = {
+  quietMs: 30_000,
+  pollMs: 2_000,
+  longestMs: 30 * MS_PER_MINUTE,
+  lookMs: MS_PER_MINUTE,
+};
 
 /** What a night is given by the daemon. */
 export interface NightContext {

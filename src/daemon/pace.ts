@@ -7,8 +7,8 @@ import { setTimeout } from "node:timers/promises";
 
 /** Shorter rests are put together, since a timer is no finer. */
 const LEAST_REST_MS = 10;
-/** One rest at most, far below what a lease allows. */
-const LONGEST_REST_MS = 10_000;
+/** One rest at most: the lease of sleep bears ten minutes of silence. */
+const LONGEST_REST_MS = 120_000;
 /** Time gone by that counts at most before a rest. */
 const WINDOW_MS = 5_000;
 

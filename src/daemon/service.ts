@@ -92,10 +92,13 @@ function writeWhole(path: string, content: string): void {
   const written = `${path}.${process.pid}`;
   try {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(written, content, { mode: 0o600 });
-    renameSync(written, path);
+    try {
+      writeFileSync(written, content, { mode: 0o600 });
+      renameSync(written, path);
+    } finally {
+      rmSync(written, { force: true });
+    }
   } catch (error) {
-    rmSync(written, { force: true });
     throw new DormouseError("io", `${path} cannot be written`, {
       hint: "Check the rights of its folder.",
       cause: error,

@@ -84,9 +84,8 @@ export function writeStatus(path: string, status: DaemonStatus): void {
   try {
     writeFileSync(written, `${JSON.stringify(status, null, 2)}\n`, { mode: 0o600 });
     renameSync(written, path);
-  } catch (error) {
+  } finally {
     rmSync(written, { force: true });
-    throw error;
   }
 }
 

@@ -134,7 +134,7 @@ describe("the configuration of a brain", () => {
     [{ llmBudget: { calls: "many" } }, "llmBudget.calls must be a whole number", "tokens"],
     [{ sleep: { coreShare: 1.5 } }, "sleep.coreShare must be at most 1", ""],
     [{ sleep: { linkDegree: -1 } }, "sleep.linkDegree must not be below 0", ""],
-    [{ daemon: { schedule: "every night" } }, "daemon.schedule must have the five fields of cron", ""],
+    [{ daemon: { schedule: "every night" } }, "daemon.schedule cannot be read: a schedule has five fields", ""],
     [{ daemon: { watch: ["notes"] } }, "daemon.watch.0 must be an absolute path", ""],
     [{ daemon: { cpuShare: 0 } }, "daemon.cpuShare must be at least 0.01", ""],
     [[], "the file expected object", ""],
