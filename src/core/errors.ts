@@ -36,7 +36,14 @@ export type ErrorCode =
   | "invalid"
   | "lease_held"
   | "format"
-  | "sleep_failed";
+  | "sleep_failed"
+  | "bad_config"
+  | "no_llm"
+  | "llm_unreachable"
+  | "llm_timeout"
+  | "llm_refused"
+  | "llm_bad_reply"
+  | "llm_budget";
 
 /** A failure a person or an agent can act on. */
 export class DormouseError extends Error {

@@ -47,6 +47,35 @@ export function cosineFromL2(distance: number): number {
   return Math.max(-1, Math.min(1, cosine));
 }
 
+/** A language model, on this machine or elsewhere. Optional everywhere; what it answers is data, never obeyed. */
+export interface LanguageModel {
+  /** As sources and events name it, such as `qwen3:8b`. */
+  readonly name: string;
+  /**
+   * One request, bounded in time and output.
+   * @throws DormouseError `llm_unreachable`, `llm_timeout`, `llm_refused`, `llm_bad_reply`, `llm_budget`; the signal's
+   * reason when the caller aborted
+   */
+  complete(request: CompletionRequest): Promise<Completion>;
+}
+
+export interface CompletionRequest {
+  readonly system: string;
+  readonly prompt: string;
+  /** JSON Schema of the answer, for servers that can force it; the caller checks the answer anyway. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Tokens of the answer, at most. */
+  readonly maxTokens: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Completion {
+  readonly text: string;
+  /** As the server counted them; null when it did not say. */
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+}
+
 /** What a long use-case tells a face about how far it is. Never carries words. */
 export interface Progress {
   readonly stage: string;
