@@ -201,7 +201,7 @@ async function perform(step: FakeStep, request: FakeRequest, response: ServerRes
     response.write('{"choices":[{"message":{"role":"assistant","content":"');
     const piece = Buffer.alloc(65_536, "a");
     for (let sent = 0; sent < step.hugeBytes && !response.destroyed; sent += piece.length) {
-      if (!response.write(piece)) await Promise.race([once(response, "drain"), once(response, "close")]);
+      if (!response.write(piece)) await drained(response);
     }
     response.end('"}}]}');
   } else if ("redirectTo" in step) {
@@ -263,8 +263,15 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function once(response: ServerResponse, event: "drain" | "close"): Promise<void> {
-  return new Promise((resolve) => response.once(event, () => resolve()));
+/** Until the response takes more, or nobody reads it any longer. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off("drain", settle).off("close", settle);
+      resolve();
+    };
+    response.on("drain", settle).on("close", settle);
+  });
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
