@@ -26,11 +26,16 @@ Made by \`tsx scripts/docs.ts\` from the definitions in program.ts; do not edit.
 
 function renderReference(): string {
   const program = createProgram(() => {});
-  const sections = program.commands.flatMap((command) => [
-    `## ${command.name()}\n\n${fence(helpOf(command))}`,
-    ...command.commands.map((inner) => `### ${command.name()} ${inner.name()}\n\n${fence(helpOf(inner))}`),
-  ]);
+  const sections = program.commands.flatMap((command) => renderCommand(command, [command.name()]));
   return [INTRODUCTION, `## dormouse\n\n${fence(helpOf(program))}`, ...sections, renderWords()].join("\n");
+}
+
+/** A command and those within it, each under its own heading. */
+function renderCommand(command: Command, path: readonly string[]): string[] {
+  return [
+    `${"#".repeat(path.length + 1)} ${path.join(" ")}\n\n${fence(helpOf(command))}`,
+    ...command.commands.flatMap((inner) => renderCommand(inner, [...path, inner.name()])),
+  ];
 }
 
 /** What the short words of an extraction's report mean. */

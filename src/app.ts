@@ -17,7 +17,7 @@ import { PastBrain } from "./app/past-brain.ts";
 import { type Clock, dayOf, systemClock } from "./core/clock.ts";
 import { DormouseError } from "./core/errors.ts";
 import { parseEventId } from "./core/ids.ts";
-import type { Embedder, ProgressListener } from "./core/ports.ts";
+import type { Embedder, LanguageModel, ProgressListener } from "./core/ports.ts";
 import type {
   Actor,
   ExtractReport,
@@ -28,6 +28,7 @@ import type {
   Trust,
 } from "./core/types.ts";
 import type { ExtractOptions } from "./extract/run.ts";
+import type { MeteredModel } from "./llm/budget.ts";
 import {
   type BeliefChange,
   type BeliefOptions,
@@ -125,6 +126,8 @@ export interface BrainOptions {
   readonly embedder?: Embedder;
   /** Folder of the brain's model, or of models, when it is not the built-in one; default `DORMOUSE_MODEL_DIR`. */
   readonly modelDirectory?: string;
+  /** Default: as configured beside the brain, if it is; null: none. */
+  readonly languageModel?: LanguageModel | null;
   /** Told what a person should know beside an answer, in a sentence without words of a memory. */
   readonly onNotice?: (notice: string) => void;
 }
@@ -180,10 +183,12 @@ export class Brain {
   readonly #store: Store;
   readonly #actor: Actor;
   readonly #models: BrainModels;
+  readonly #givenModel: LanguageModel | null | undefined;
 
   private constructor(store: Store, options: BrainOptions) {
     this.#store = store;
     this.#actor = options.actor ?? "person";
+    this.#givenModel = options.languageModel;
     this.#models = new BrainModels(store, {
       given: options.embedder,
       directory: options.modelDirectory ?? (process.env.DORMOUSE_MODEL_DIR || undefined),
@@ -333,10 +338,23 @@ export class Brain {
     return addLegs(this.#store, id, legs, this.#actor);
   }
 
-  /** Runs one cycle of sleep. */
+  /** Runs one cycle of sleep, by the numbers configured beside the brain where `options` have none. */
   async sleep(options: SleepOptions = {}): Promise<SleepReport> {
-    const { runSleep } = await import("./sleep/cycle.ts");
-    return runSleep(this.#store, this.#models.current, options, this.#models.building);
+    const [{ runSleep }, { readConfig }] = await Promise.all([import("./sleep/cycle.ts"), import("./app/config.ts")]);
+    const config = { ...(await readConfig(this.path)).sleep, ...options.config };
+    return runSleep(this.#store, this.#models.current, { ...options, config }, this.#models.building);
+  }
+
+  /**
+   * The language model under the budget of a night that begins now; null when there is none.
+   * @throws DormouseError `bad_config`; `no_llm` when the key of the configured one is not in the environment
+   */
+  async languageModel(): Promise<MeteredModel | null> {
+    const [{ openLanguageModel }, { readConfig }] = await Promise.all([
+      import("./app/language-model.ts"),
+      import("./app/config.ts"),
+    ]);
+    return openLanguageModel(await readConfig(this.path), { now: () => this.#store.now() }, this.#givenModel);
   }
 
   /**

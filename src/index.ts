@@ -1,4 +1,15 @@
 /** The library's surface: open a brain and use it. Everything exported here is stable and documented. */
+
+export {
+  type CommandLlmConfig,
+  type Config,
+  type ConfigFile,
+  type DaemonConfig,
+  type HttpLlmConfig,
+  type LlmConfig,
+  readConfig,
+  writeConfig,
+} from "./app/config.ts";
 export {
   type BeliefChange,
   type BeliefOptions,
@@ -45,7 +56,15 @@ export {
   type WhyNode,
 } from "./app.ts";
 export { DormouseError, type ErrorCode } from "./core/errors.ts";
-export type { Embedder, EmbeddingModel, Progress, ProgressListener } from "./core/ports.ts";
+export type {
+  Completion,
+  CompletionRequest,
+  Embedder,
+  EmbeddingModel,
+  LanguageModel,
+  Progress,
+  ProgressListener,
+} from "./core/ports.ts";
 export { parseReferent } from "./core/referent.ts";
 export type {
   ExtractReport,
@@ -56,3 +75,4 @@ export type {
   SearchResult,
   ThoughtView,
 } from "./core/types.ts";
+export type { LlmBudget, LlmUsage, MeteredModel } from "./llm/budget.ts";

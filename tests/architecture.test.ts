@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   recall: ["core", "text", "graph", "store", "remember"],
   sleep: ["core", "text", "graph", "store", "llm", "remember"],
   app: ["core", "text", "graph", "store", "embed", "llm", "remember", "extract", "retrieve", "recall", "sleep"],
-  index: ["core", "app"],
+  index: ["core", "llm", "app"],
   cli: ["core", "text", "app"],
 };
 
@@ -115,5 +115,20 @@ describe("the source tree", () => {
   it("imports optional and heavy packages lazily", () => {
     const eager = /^import(?!\s+type)[^;]*from "(?:@xenova\/transformers|chrono-node|@clack\/prompts)"/m;
     expect(pathsWhere((file) => eager.test(file.text))).toEqual([]);
+  });
+
+  it("loads zod only with what checks data by it, and whole only as a namespace that can be shaken", () => {
+    const readers = new Set(pathsWhere((file) => /^import(?!\s+type)[^;]*from "zod"/m.test(file.text)));
+    expect(readers).toContain("app/config-schema.ts");
+    expect(pathsWhere((file) => /^import \{[^}]*\} from "zod"/m.test(file.text))).toEqual([]);
+    const eager = files
+      .filter(({ path }) => !readers.has(path))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/^(?:import|export)(?!\s+type)[^;]*?from "(\.[^"]+)"/gm)]
+          .map(([, target]) => relative(SRC, resolve(SRC, dirname(path), target ?? "")))
+          .filter((target) => readers.has(target))
+          .map((target) => `${path} → ${target}`),
+      );
+    expect(eager).toEqual([]);
   });
 });

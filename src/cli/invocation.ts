@@ -2,6 +2,7 @@
  * One call of the command line: which brain, which output, and the opening and closing of the brain around
  * a command. Decides nothing about commands.
  */
+import { existsSync } from "node:fs";
 import type { Brain } from "../app.ts";
 import { DormouseError } from "../core/errors.ts";
 import type { Output } from "./output.ts";
@@ -39,6 +40,16 @@ export async function withBrain<T>(
   } finally {
     brain.close();
   }
+}
+
+/** The brain file's path, for commands that do not open it. @throws DormouseError `no_brain` when it must exist */
+export async function brainPathOf(invocation: Invocation, options: { mustExist?: boolean } = {}): Promise<string> {
+  const { defaultBrainPath } = await import("../app.ts");
+  const path = invocation.brainPath ?? defaultBrainPath();
+  if (options.mustExist === true && !existsSync(path)) {
+    throw new DormouseError("no_brain", `there is no brain at ${path}`, { hint: "`dormouse init` creates it." });
+  }
+  return path;
 }
 
 /** What reads a brain, now or as of a past moment. */

@@ -7,6 +7,7 @@ import { Command, CommanderError, Help, type HelpContext, Option } from "command
 import { DormouseError, isUsageError } from "../core/errors.ts";
 import { packagePath } from "../core/package-path.ts";
 import { BASES, SOURCE_TYPES, THOUGHT_KINDS, TRUST_LEVELS } from "../core/types.ts";
+import type { CommandFlags, HttpFlags } from "./commands/config-llm.ts";
 import type { RecallFlags } from "./commands/recall.ts";
 import type { SourceListFlags } from "./commands/source.ts";
 import type { VerifyFlags } from "./commands/verify.ts";
@@ -124,6 +125,7 @@ export function createProgram(report: Report): DormouseCommand {
   addCareCommands(program, report);
   addProofCommands(program, report);
   addModelCommands(program, report);
+  addConfigCommands(program, report);
   return program;
 }
 
@@ -580,6 +582,100 @@ function addModelCommands(program: DormouseCommand, report: Report): void {
     .action(async (_options: object, command: Command) => {
       const { runModelStatus } = await import("./commands/model.ts");
       report(await runModelStatus(invocationOf(command)));
+    });
+}
+
+function addConfigCommands(program: DormouseCommand, report: Report): void {
+  const config = program
+    .command("config")
+    .description("what is settled in config.json beside the brain: language model, its budget, sleep, daemon")
+    .examples("dormouse config show", "dormouse config set llmBudget.calls 100");
+  config
+    .command("show")
+    .description("every key with its value; what differs from the default stands out")
+    .examples("dormouse config show", "dormouse config show --json")
+    .action(async (_options: object, command: Command) => {
+      const { runConfigShow } = await import("./commands/config.ts");
+      report(await runConfigShow(invocationOf(command)));
+    });
+  config
+    .command("set")
+    .description("set a key")
+    .argument("<key>", "as `config show` lists it")
+    .argument("<value...>", "its value; several for a list")
+    .examples(
+      "dormouse config set sleep.decayAgeDays 30",
+      "dormouse config set daemon.watch ~/notes ~/.claude/projects",
+    )
+    .action(async (key: string, words: readonly string[], _options: object, command: Command) => {
+      const { runConfigSet } = await import("./commands/config.ts");
+      report(await runConfigSet(invocationOf(command), key, words));
+    });
+  config
+    .command("unset")
+    .description("take a key, or all keys of a section, back to the default")
+    .argument("<key>", "as `config show` lists it, or llmBudget, sleep, daemon, llm")
+    .examples("dormouse config unset sleep.decayAgeDays", "dormouse config unset sleep")
+    .action(async (key: string, _options: object, command: Command) => {
+      const { runConfigUnset } = await import("./commands/config.ts");
+      report(await runConfigUnset(invocationOf(command), key));
+    });
+  addLlmCommands(config, report);
+}
+
+function addLlmCommands(config: DormouseCommand, report: Report): void {
+  const llm = config
+    .command("llm")
+    .description("the language model that sleep may ask; without one it does without")
+    .examples(
+      "dormouse config llm http --url http://127.0.0.1:11434/v1 --model qwen3:8b",
+      "dormouse config llm test",
+      "dormouse config llm off",
+    );
+  llm
+    .command("http")
+    .description("a server that speaks the OpenAI protocol, on this machine or elsewhere")
+    .requiredOption("--url <url>", "base address, to which /chat/completions is added")
+    .requiredOption("--model <name>", "the model's name at the server")
+    .option("--key-env <variable>", "environment variable that holds the key; the key itself is never stored")
+    .option("--timeout <s>", "seconds that one answer may take, up to 300 (default: 120)")
+    .option("--retries <n>", "tries after a busy server or a lost connection (default: 3)")
+    .option("--insecure", "allow http:// to another machine: memories travel unencrypted")
+    .examples(
+      "dormouse config llm http --url http://127.0.0.1:11434/v1 --model qwen3:8b",
+      "dormouse config llm http --url https://api.example.com/v1 --model m-large --key-env MODEL_KEY",
+    )
+    .action(async (options: HttpFlags, command: Command) => {
+      const { runConfigLlmHttp } = await import("./commands/config-llm.ts");
+      report(await runConfigLlmHttp(invocationOf(command), options));
+    });
+  llm
+    .command("command")
+    .description("a program without a shell: the prompt on its input, the answer on its output; give it no tools")
+    .argument("<command...>", "program and arguments, behind --")
+    .option("--model <name>", "what sources call it (default: the program's name)")
+    .option("--env <variable>", "environment variable that it is given, such as a key; may be repeated", collect)
+    .option("--timeout <s>", "seconds that one answer may take, up to 3600 (default: 120)")
+    .examples("dormouse config llm command --model qwen3:8b -- ollama run qwen3:8b")
+    .action(async (words: readonly string[], options: CommandFlags, command: Command) => {
+      const { runConfigLlmCommand } = await import("./commands/config-llm.ts");
+      report(await runConfigLlmCommand(invocationOf(command), words, options));
+    });
+  llm
+    .command("off")
+    .description("ask no language model any more; what it made stays")
+    .examples("dormouse config llm off")
+    .action(async (_options: object, command: Command) => {
+      const { runConfigLlmOff } = await import("./commands/config-llm.ts");
+      report(await runConfigLlmOff(invocationOf(command)));
+    });
+  llm
+    .command("test")
+    .description("ask it one small question; tells what came and how long it took")
+    .examples("dormouse config llm test")
+    .action(async (_options: object, command: Command) => {
+      const { runConfigLlmTest } = await import("./commands/config-llm.ts");
+      report(await runConfigLlmTest(invocationOf(command)));
     });
 }
 

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
+import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { LISTABLE_STATES } from "../../src/app.ts";
 import { createProgram } from "../../src/cli/program.ts";
@@ -8,10 +9,11 @@ import { packagePath } from "../../src/core/package-path.ts";
 const program = createProgram(() => {});
 
 describe("the grammar", () => {
-  const commands = program.commands.flatMap((command) => [
-    [command.name(), command] as const,
-    ...command.commands.map((inner) => [`${command.name()} ${inner.name()}`, inner] as const),
-  ]);
+  const withInner = (command: Command, name: string): [string, Command][] => [
+    [name, command],
+    ...command.commands.flatMap((inner) => withInner(inner, `${name} ${inner.name()}`)),
+  ];
+  const commands = program.commands.flatMap((command) => withInner(command, command.name()));
 
   it.each(commands)("%s has a description, global options and an example of itself", (name, command) => {
     const help = command.helpInformation();
