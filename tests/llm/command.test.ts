@@ -9,6 +9,7 @@ import { packagePath } from "../../src/core/package-path.ts";
 import type { CompletionRequest } from "../../src/core/ports.ts";
 import { type CommandModelOptions, createCommandModel } from "../../src/llm/command.ts";
 import { languageModelConformance } from "../conformance/language-model.ts";
+import { isRunning, waitUntilGone } from "../support/running.ts";
 
 const FAKE = packagePath("tests/support/fake-llm-command.mjs");
 
@@ -121,23 +122,9 @@ describe("a command", () => {
   });
 });
 
-/** The processes named in the file end, within the time that the system takes to bury them. */
+/** The two processes named in the file end. */
 async function expectGone(file: string): Promise<void> {
   const ids = readFileSync(file, "utf8").split(" ").map(Number);
   expect(ids).toHaveLength(2);
-  for (let tries = 0; ids.some(isRunning); tries++) {
-    if (tries === 100) throw new Error("a process is left");
-    await delay(50);
-  }
-}
-
-function isRunning(id: number): boolean {
-  try {
-    process.kill(id, 0);
-  } catch {
-    return false;
-  }
-  // A dead process that nobody has waited for yet still has its number.
-  const status = `/proc/${id}/status`;
-  return !(existsSync(status) && /^State:\s+Z/m.test(readFileSync(status, "utf8")));
+  await waitUntilGone(ids);
 }
