@@ -4,6 +4,7 @@
  * for whatever reason, nothing it started is left behind. What it writes to its standard error is dropped.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -90,7 +91,7 @@ function runCommand(options: CommandModelOptions, folder: string, request: Compl
     const timer = setTimeout(() => stop(timeoutError(options.timeoutSeconds)), options.timeoutSeconds * 1_000);
     const onAbort = () => stop(request.signal?.reason);
     request.signal?.addEventListener("abort", onAbort, { once: true });
-    const releaseSignals = endWith(child);
+    const releaseSignals = endWith(child, folder);
     const settle = (finish: () => void) => {
       clearTimeout(timer);
       request.signal?.removeEventListener("abort", onAbort);
@@ -144,13 +145,17 @@ function killGroup(child: Child): void {
 }
 
 /**
- * Ends the command with this process, since Ctrl-C and other signals do not reach a group of its own.
+ * Ends the command with this process, since Ctrl-C and other signals do not reach a group of its own, and removes its
+ * folder.
  * @returns takes the listeners away again
  */
-function endWith(child: Child): () => void {
-  const onExit = () => killGroup(child);
-  const onSignal = (signal: NodeJS.Signals) => {
+function endWith(child: Child, folder: string): () => void {
+  const onExit = () => {
     killGroup(child);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const onSignal = (signal: NodeJS.Signals) => {
+    onExit();
     // Nobody else handles it, so it ends this process as it would have without us.
     if (process.listenerCount(signal) === 1) {
       process.off(signal, onSignal);

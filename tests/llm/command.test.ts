@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -111,14 +111,16 @@ describe("a command", () => {
     const child = spawn(
       process.execPath,
       ["--import", "tsx", packagePath("tests/support/llm-command-child.ts"), ...fakeCommand("clan", ids)],
-      { stdio: "ignore" },
+      { stdio: "ignore", env: { ...process.env, TMPDIR: folder } },
     );
     const ended = once(child, "exit");
     while (!existsSync(ids) || readFileSync(ids, "utf8").split(" ").length < 2) await delay(50);
     expect(readFileSync(ids, "utf8").split(" ").map(Number).every(isRunning)).toBe(true);
+    expect(readdirSync(folder).some((name) => name.startsWith("dormouse-llm-"))).toBe(true);
     child.kill(signal);
     expect(await ended).toEqual([null, signal]);
     await expectGone(ids);
+    expect(readdirSync(folder).filter((name) => name.startsWith("dormouse-llm-"))).toEqual([]);
   });
 });
 
