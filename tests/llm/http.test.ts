@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
+import { DormouseError } from "../../src/core/errors.ts";
 import type { CompletionRequest } from "../../src/core/ports.ts";
 import {
   createHttpModel,
@@ -251,6 +253,28 @@ describe("a reply that cannot be taken", () => {
     const { fake, model } = await start([step, { reply: "ok" }]);
     await expect(model.complete(request)).rejects.toMatchObject({ code });
     expect(fake.requests).toHaveLength(1);
+  });
+
+  it("fails in our words whatever JSON or bytes come", async () => {
+    let body: string | Uint8Array = "";
+    const { model } = await start(() => ({ raw: body }));
+    const bodies = fc.oneof(
+      fc.jsonValue().map((value) => JSON.stringify(value)),
+      fc
+        .record({ message: fc.jsonValue(), finish_reason: fc.jsonValue() }, { requiredKeys: [] })
+        .map((choice) => JSON.stringify({ choices: [choice], usage: choice.message })),
+      fc.jsonValue().map((content) => JSON.stringify({ choices: [{ message: { content } }] })),
+      fc.uint8Array({ maxLength: 60 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(bodies, async (sent) => {
+        body = sent;
+        const outcome = await model.complete(request).catch((error: unknown) => error);
+        if (outcome instanceof DormouseError) expect(outcome.code).toMatch(/^llm_(?:bad_reply|refused)$/);
+        else expect(outcome).toMatchObject({ text: expect.stringMatching(/\S/) });
+      }),
+      { numRuns: 150 },
+    );
   });
 
   it("is not followed to another address", async () => {

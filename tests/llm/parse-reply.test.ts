@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { Completion, CompletionRequest, LanguageModel } from "../../src/core/ports.ts";
@@ -70,6 +71,40 @@ describe("reading a reply", () => {
       expect(parseReply(JSON.stringify(inside), schema)).toEqual({ value: inside });
     },
   );
+
+  it("takes exactly what the schema takes, bare or fenced, and throws at nothing", () => {
+    const near = fc.record({
+      thoughts: fc.array(
+        fc.record(
+          {
+            content: fc.oneof(fc.string({ maxLength: 70 }), fc.integer()),
+            kind: fc.constantFrom("fact", "dream", "lie", null),
+            extra: fc.string(),
+          },
+          { requiredKeys: ["content", "kind"] },
+        ),
+        { maxLength: 3 },
+      ),
+    });
+    let taken = 0;
+    fc.assert(
+      fc.property(fc.oneof(near, fc.jsonValue()), fc.boolean(), (value, isFenced) => {
+        const text = JSON.stringify(value);
+        const parsed = parseReply(isFenced ? `\`\`\`json\n${text}\n\`\`\`` : text, schema);
+        const fits = schema.safeParse(JSON.parse(text)).success;
+        expect("value" in parsed).toBe(fits);
+        if ("value" in parsed) expect(JSON.stringify(parsed.value)).toBe(JSON.stringify(JSON.parse(text)));
+        taken += fits ? 1 : 0;
+      }),
+      { numRuns: 500 },
+    );
+    expect(taken).toBeGreaterThan(20);
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        expect(Object.keys(parseReply(text, schema))).toHaveLength(1);
+      }),
+    );
+  });
 
   it("refuses what would change an object's nature, and nesting without end", () => {
     expect(parseReply('{"thoughts": [], "__proto__": {"polluted": true}}', schema)).toHaveProperty("rule");
