@@ -107,9 +107,10 @@ function isKeyOf(kind: "http" | "command" | undefined, name: string): boolean {
  * @throws DormouseError `usage` for a key that is not there or words that do not fit it; `invalid` for a value out of
  * its range; `no_llm` for a key of a model when none is configured
  */
-export function setConfigKey(brainPath: string, key: string, words: readonly string[]): Promise<Config> {
+export async function setConfigKey(brainPath: string, key: string, words: readonly string[]): Promise<Config> {
   const [section, name, known] = findKey(key);
   const value = readValue(key, known.kind, words);
+  if (key === "daemon.schedule") await checkSchedule(String(value));
   return writeConfig(brainPath, (stored) => {
     if (section === "llm" && stored.llm === undefined) {
       throw new DormouseError("no_llm", "no language model is configured", {
@@ -120,11 +121,21 @@ export function setConfigKey(brainPath: string, key: string, words: readonly str
   });
 }
 
+/** Refuses a schedule now that would otherwise stop the daemon at night. */
+async function checkSchedule(expression: string): Promise<void> {
+  const { validate } = await import("node-cron");
+  if (!validate(expression)) {
+    throw new DormouseError("invalid", "daemon.schedule cannot be read", {
+      hint: "The five fields are minute, hour, day of month, month and weekday: `0 3 * * *` is every night at three.",
+    });
+  }
+}
+
 /**
  * Takes a key, or all of a section, back to its default.
  * @throws DormouseError `usage` for a key that is not there; `invalid` when nothing works without it
  */
-export function unsetConfigKey(brainPath: string, key: string): Promise<Config> {
+export async function unsetConfigKey(brainPath: string, key: string): Promise<Config> {
   if (isSection(key)) {
     return writeConfig(brainPath, ({ [key]: _, ...rest }) => rest);
   }

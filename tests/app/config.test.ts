@@ -214,10 +214,11 @@ describe("keys of the configuration", () => {
     await writeConfig(brain, () => ({ llm: http }));
     await setConfigKey(brain, "llm.insecure", ["true"]);
     await setConfigKey(brain, "llm.url", ["http://192.168.1.5:8080/v1"]);
+    await setConfigKey(brain, "daemon.schedule", ["*/30 1-5 * * mon"]);
     await setConfigKey(brain, "daemon.watch", ["/notes/a b", "relative"]);
     expect(await readConfig(brain)).toMatchObject({
       llm: { insecure: true, url: "http://192.168.1.5:8080/v1" },
-      daemon: { watch: ["/notes/a b", join(process.cwd(), "relative")] },
+      daemon: { schedule: "*/30 1-5 * * mon", watch: ["/notes/a b", join(process.cwd(), "relative")] },
     });
   });
 
@@ -234,7 +235,9 @@ describe("keys of the configuration", () => {
     ["sleep.linkDegree", ["1.5"], "invalid", "must be a whole number"],
     ["llm.insecure", ["yes"], "usage", "true or false"],
     ["llm.url", ["http://127.0.0.1/v1"], "no_llm", "no language model is configured"],
-    ["daemon.schedule", ["0 3 * *"], "invalid", "five fields"],
+    ["daemon.schedule", ["0 3 * *"], "invalid", "daemon.schedule"],
+    ["daemon.schedule", ["0 0 3 * * *"], "invalid", "five fields"],
+    ["daemon.schedule", ["99 3 * * *"], "invalid", "cannot be read"],
   ])("refuse %s %j with %s", async (key, words, code, message) => {
     const failure = await failureOf((async () => setConfigKey(brain, key, words))());
     expect(failure).toMatchObject({ code, message: expect.stringContaining(message) });
