@@ -2,6 +2,7 @@
  * The configuration as keys with values, the way a person types and reads it: `daemon.cpuShare 0.3`. Refuses a key
  * that is not there by name, with the names that are.
  */
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { DormouseError } from "../core/errors.ts";
@@ -39,6 +40,8 @@ export interface ConfigEntry {
 /** What `config show` tells. */
 export interface ConfigListing {
   readonly path: string;
+  /** False while nothing was ever settled. */
+  readonly exists: boolean;
   readonly entries: readonly ConfigEntry[];
   /** Whether the variable that should hold the model's key is set here; null when none is named. */
   readonly hasApiKey: boolean | null;
@@ -91,6 +94,7 @@ export async function listConfig(brainPath: string, environment = process.env): 
   const variable = llm?.kind === "http" ? llm.apiKeyEnv : undefined;
   return {
     path: configPathOf(brainPath),
+    exists: existsSync(configPathOf(brainPath)),
     entries,
     hasApiKey: variable === undefined ? null : Boolean(environment[variable]),
   };

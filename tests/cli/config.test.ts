@@ -48,6 +48,7 @@ describe("config show, set and unset", { timeout: 120_000 }, () => {
     const before = await cli.json<ConfigListing>(["config", "show"]);
     expect(before.path).toBe(file);
     expect(before.entries).toContainEqual({ key: "llmBudget.calls", value: 40, isDefault: true });
+    expect((await cli.run(["config", "show"])).stdout).toContain(`${file} (not there: all defaults)`);
     expect((await cli.run(["config", "show"])).stdout).toMatch(/daemon\.schedule\s+0 3 \* \* \*\n/);
     expect(existsSync(file)).toBe(false);
 
@@ -63,6 +64,7 @@ describe("config show, set and unset", { timeout: 120_000 }, () => {
     expect((await cli.run(["config", "unset", "llmBudget.calls"])).stdout).toBe("llmBudget.calls = 40 (the default)\n");
     expect((await cli.run(["config", "unset", "daemon"])).status).toBe(0);
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({});
+    expect((await cli.run(["config", "show"])).stdout).not.toContain("not there");
   });
 
   it("refuse what is no key by name, with those that are, and exit 2", async () => {

@@ -46,14 +46,13 @@ async function reportChange(invocation: Invocation, brainPath: string, key: stri
   );
 }
 
-function renderListing({ path, entries, hasApiKey }: ConfigListing, style: Style): string {
+function renderListing({ path, exists, entries, hasApiKey }: ConfigListing, style: Style): string {
   const width = Math.max(...entries.map(({ key }) => key.length));
   const lines = entries.map(({ key, value, isDefault }) => {
     const line = `${key.padEnd(width)}  ${describe(value)}${key === "llm.apiKeyEnv" ? describeKey(hasApiKey) : ""}`;
     return isDefault ? style.dim(line) : style.bold(line);
   });
-  const isEmpty = entries.every(({ isDefault }) => isDefault);
-  return [`${printable(path)}${isEmpty ? " (not there: all defaults)" : ""}`, ...lines].join("\n");
+  return [`${printable(path)}${exists ? "" : " (not there: all defaults)"}`, ...lines].join("\n");
 }
 
 function describeKey(hasApiKey: boolean | null): string {
