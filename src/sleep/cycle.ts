@@ -6,8 +6,9 @@
 import { setImmediate } from "node:timers/promises";
 import { MS_PER_MINUTE } from "../core/clock.ts";
 import { DormouseError } from "../core/errors.ts";
-import type { Embedder, EmbedderSource, ProgressListener } from "../core/ports.ts";
+import type { Embedder, EmbedderSource, LanguageModel, ProgressListener } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
+import { DEFAULT_LLM_BUDGET, type LlmBudget, meterModel } from "../llm/budget.ts";
 import { settleRecalls } from "../remember/settle.ts";
 import type { HeldLease } from "../store/leases.ts";
 import type { Store } from "../store/store.ts";
@@ -27,6 +28,7 @@ import {
 } from "./phase.ts";
 import { promoteStanding } from "./promote.ts";
 import { shelveVectors } from "./shelve.ts";
+import { thinkPhase } from "./think.ts";
 import { calibrate } from "./thresholds.ts";
 import { keepInOrder } from "./upkeep.ts";
 
@@ -42,6 +44,11 @@ const PHASES: Record<PhaseName, Phase> = {
   calibrate,
   link: linkNeighbors,
   consolidate,
+  distil: thinkPhase("distil"),
+  think: thinkPhase("think"),
+  tension: thinkPhase("tension"),
+  dream: thinkPhase("dream"),
+  date: thinkPhase("date"),
   promote: promoteStanding,
   decay: decayUnheld,
   shelve: shelveVectors,
@@ -60,6 +67,9 @@ export interface SleepOptions {
   /** Who the events say it was; default sleep. */
   readonly actor?: Actor;
   readonly config?: Partial<SleepConfig>;
+  /** Who thinks and dreams, and what it may cost this night (default DEFAULT_LLM_BUDGET). Default: nobody. */
+  readonly languageModel?: LanguageModel;
+  readonly llmBudget?: LlmBudget;
 }
 
 export interface SleepReport {
@@ -84,7 +94,7 @@ export async function runSleep(
   const wanted = wantedPhases(options);
   const lease = options.dryRun === true ? null : store.leases.hold(LEASE, LEASE_MS);
   try {
-    const night = createNight({ store, embedder, loadBuilding }, options, lease);
+    const night = createNight({ store, embedder, loadBuilding, wanted }, options, lease);
     // What a killed recall left unfinished comes first: phases go by the states of rows.
     if (lease !== null) settleRecalls(store, night.actor, options.onProgress);
     for (const name of PHASE_NAMES) {
@@ -112,7 +122,7 @@ function wantedPhases({ phases = PHASE_NAMES, maxMinutes }: SleepOptions): Reado
   return new Set(phases);
 }
 
-type Given = Pick<PhaseContext, "store" | "embedder" | "loadBuilding">;
+type Given = Pick<PhaseContext, "store" | "embedder" | "loadBuilding" | "wanted">;
 
 type Night = Omit<PhaseContext, "breathe" | "reports"> & {
   readonly reports: PhaseReport[];
@@ -125,6 +135,7 @@ function createNight(given: Given, options: SleepOptions, lease: HeldLease | nul
   const endsAt = startedAt + (options.maxMinutes ?? Number.POSITIVE_INFINITY) * MS_PER_MINUTE;
   return {
     ...given,
+    thinker: createThinker(store, options),
     config: { ...DEFAULT_SLEEP_CONFIG, ...options.config },
     actor: options.actor ?? "sleep",
     dryRun: options.dryRun === true,
@@ -141,6 +152,12 @@ function createNight(given: Given, options: SleepOptions, lease: HeldLease | nul
       });
     },
   };
+}
+
+function createThinker(store: Store, { languageModel, llmBudget }: SleepOptions): PhaseContext["thinker"] {
+  if (languageModel === undefined) return null;
+  const budget = llmBudget ?? DEFAULT_LLM_BUDGET;
+  return { model: meterModel(languageModel, budget, { now: () => store.now() }), budget };
 }
 
 async function runPhase(name: PhaseName, night: Night): Promise<PhaseReport> {

@@ -4,6 +4,7 @@
  */
 import type { Embedder, EmbedderSource } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
+import type { LlmBudget, MeteredModel } from "../llm/budget.ts";
 import type { Store } from "../store/store.ts";
 
 /** In the order in which they run. Merging comes before linking: copies would crowd out every other neighbour. */
@@ -12,6 +13,11 @@ export const PHASE_NAMES = [
   "calibrate",
   "consolidate",
   "link",
+  "distil",
+  "think",
+  "tension",
+  "dream",
+  "date",
   "promote",
   "decay",
   "shelve",
@@ -23,7 +29,7 @@ export type PhaseName = (typeof PHASE_NAMES)[number];
 /** What one phase did. */
 export interface PhaseReport {
   readonly name: PhaseName;
-  /** Changes found due: vectors, links, merges and releases, permanence and kind changes, decays, repairs. */
+  /** Changes found due: vectors, links, merges and releases, a model's answers, permanence and kind changes, decays, repairs. */
   readonly planned: number;
   /** Changes made; 0 in a dry run. */
   readonly applied: number;
@@ -97,6 +103,12 @@ export const DEFAULT_SLEEP_CONFIG: SleepConfig = {
   cellRows: 160,
 };
 
+/** A language model for one night, and what it may cost in all. */
+export interface Thinker {
+  readonly model: MeteredModel;
+  readonly budget: LlmBudget;
+}
+
 /** What a phase works with. */
 export interface PhaseContext {
   readonly store: Store;
@@ -104,6 +116,10 @@ export interface PhaseContext {
   readonly embedder: EmbedderSource;
   /** Loads the embedder of the model that is being built, or that the active one's vectors are to be made again by. */
   readonly loadBuilding: () => Promise<Embedder | null>;
+  /** Null when no language model is configured: what needs one is skipped. */
+  readonly thinker: Thinker | null;
+  /** The phases of this cycle. */
+  readonly wanted: ReadonlySet<PhaseName>;
   readonly config: SleepConfig;
   readonly actor: Actor;
   readonly dryRun: boolean;

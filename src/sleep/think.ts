@@ -1,0 +1,52 @@
+/**
+ * Phase 4: what a language model does in a night, each task a phase of its own with its share of what the night may cost.
+ * Without a model they are skipped and say so; once the model cannot be reached, the later ones leave it alone.
+ */
+import type { TaskName } from "../think/material.ts";
+import type { Share } from "../think/run-task.ts";
+import type { Phase, PhaseContext, Thinker } from "./phase.ts";
+import { readThresholds } from "./thresholds.ts";
+
+/** How the tasks share what is left of the night's budget; what one leaves goes to those after it. */
+const WEIGHTS: Readonly<Record<TaskName, number>> = { distil: 4, think: 2, tension: 2, dream: 1, date: 1 };
+/** In the order of the phases. */
+const TASKS = ["distil", "think", "tension", "dream", "date"] as const;
+
+/** The phase of a task. */
+export function thinkPhase(name: TaskName): Phase {
+  return async (context) => {
+    const { thinker, store, dryRun, reports } = context;
+    const hasFailed = reports.some(({ error }) => error?.code.startsWith("llm_") === true);
+    if (thinker === null || hasFailed) return { planned: 0, applied: 0, details: { skipped: 1 } };
+    // Checking answers takes a library that a night without a model need not load.
+    const [{ runTask }, { createTask }] = await Promise.all([
+      import("../think/run-task.ts"),
+      import("../think/tasks.ts"),
+    ]);
+    return runTask(createTask(name), {
+      store,
+      dryRun,
+      embedder: context.embedder,
+      actor: context.actor,
+      model: thinker.model,
+      answeredBy: thinker.model.name,
+      duplicateCosine: readThresholds(store).duplicate,
+      share: shareOf(name, thinker, context),
+      isTimeUp: () => context.isTimeUp(),
+      commit: (fn) => context.commit(fn),
+      breathe: (done, total) => context.breathe(done, total),
+    });
+  };
+}
+
+/** The part of what is left that this task may use, by the weights of those still to come tonight. */
+function shareOf(name: TaskName, { model, budget }: Thinker, { wanted }: PhaseContext): Share {
+  const coming = TASKS.slice(TASKS.indexOf(name)).filter((task) => wanted.has(task));
+  const part = WEIGHTS[name] / coming.reduce((sum, task) => sum + WEIGHTS[task], 0);
+  const used = model.usage();
+  return {
+    calls: Math.ceil((budget.calls - used.calls) * part),
+    tokens: (budget.tokens - used.promptTokens - used.completionTokens) * part,
+    minutes: (budget.minutes - used.minutes) * part,
+  };
+}
