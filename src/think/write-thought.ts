@@ -19,7 +19,7 @@ import { digestValue, rememberAll } from "../remember/remember.ts";
 import { LOOSE_THREAD } from "../store/occurrences.ts";
 import type { Store } from "../store/store.ts";
 import { type MaterialNode, materialNode, originsOf } from "../store/think-material.ts";
-import { asIndexed } from "../store/thoughts.ts";
+import { asIndexed, type NodeState } from "../store/thoughts.ts";
 import { isBlank, normaliseText } from "../text/normalise.ts";
 import type { Material } from "./material.ts";
 import { type Rule, refused, type ThinkContext, type Verdict } from "./task.ts";
@@ -91,8 +91,8 @@ export async function writeThought(context: ThinkContext, material: Material, pr
   if (isOwnOutput(text)) return refused("own_output");
   const scope = store.scopes.nameOf(material.scopeId);
   const saidAlready = store.read(() => findSaid(store, material, proposal, text));
-  if (saidAlready !== null) return refused(saidAlready);
-  if (await isSimilarToAny(context, material.scopeId, text)) return refused("too_similar");
+  if (typeof saidAlready === "string") return refused(saidAlready);
+  if (saidAlready === null && (await isSimilarToAny(context, material.scopeId, text))) return refused("too_similar");
   const parents = new Set(proposal.legs.flat());
   try {
     const [result] = await rememberAll(
@@ -149,17 +149,22 @@ function requireStanding(
     if (materialNode(store.connection, id)?.scopeId !== material.scopeId) throw new NotTaken("stale");
   }
   const saidAlready = findSaid(store, material, proposal, text);
-  if (saidAlready !== null) throw new NotTaken(saidAlready);
+  if (typeof saidAlready === "string") throw new NotTaken(saidAlready);
 }
 
-/** The rule by which a known value is not said again; null for a new one and for one that may get further legs. */
-function findSaid(store: Store, material: Material, { legs, mayReinforce }: Proposal, text: string): Rule | null {
+/** Null for a value that nobody said; a known one that may get further legs; else the rule by which it may not. */
+function findSaid(
+  store: Store,
+  material: Material,
+  { legs, mayReinforce }: Proposal,
+  text: string,
+): Rule | NodeState | null {
   const known = store.thoughts.findByValue(material.scopeId, digestValue(store, undefined, normaliseText(text)));
   if (known === null) return null;
   if (known.belief === "held") return "held";
   // Untrusted words must not hold up what stands without them, and nothing can rest on itself.
   if (!mayReinforce || material.untrusted || legs.some((leg) => leg.includes(known.id))) return "known";
-  return known.decayed === "none" && known.recalledBy === null ? null : "known";
+  return known.decayed === "none" && known.recalledBy === null ? known : "known";
 }
 
 async function isSimilarToAny(context: ThinkContext, scopeId: number, text: string): Promise<boolean> {
