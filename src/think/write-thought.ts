@@ -164,7 +164,8 @@ function findSaid(
   if (known.belief === "held") return "held";
   // Untrusted words must not hold up what stands without them, and nothing can rest on itself.
   if (!mayReinforce || material.untrusted || legs.some((leg) => leg.includes(known.id))) return "known";
-  return known.decayed === "none" && known.recalledBy === null ? known : "known";
+  // What fell, was superseded or stands behind another is not brought back by a model.
+  return materialNode(store.connection, known.id) === null ? "known" : known;
 }
 
 async function isSimilarToAny(context: ThinkContext, scopeId: number, text: string): Promise<boolean> {

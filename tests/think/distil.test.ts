@@ -156,7 +156,7 @@ describe("recall of what a thought was distilled from", () => {
     expect(made()[0]).toMatchObject({ visible: true });
     const { event } = recall(brain.store, { ids: [session] }, {}, "person");
     expect(made()[0]).toMatchObject({ visible: false });
-    unrecall(brain.store, event, "person");
+    unrecall(brain.store, event ?? "", "person");
     expect(made()[0]).toMatchObject({ visible: true });
     // One turn of the leg is enough to fell it.
     recall(brain.store, { ids: [idOf(turns, 1)] }, {}, "person");

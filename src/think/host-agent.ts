@@ -1,0 +1,186 @@
+/**
+ * The host agent in place of a configured model: `prepare` gives it material, instructions and the form of an answer,
+ * `ingest` takes its answers through the same rules. What was given is known by its ticket, so an answer can cite nothing
+ * else; what fell meanwhile is refused. Preparing writes nothing.
+ */
+import { z } from "zod";
+import { DormouseError } from "../core/errors.ts";
+import type { Store } from "../store/store.ts";
+import { answersSchema } from "./answer.ts";
+import { type AppliedAnswer, applyAnswers, type RefusedAnswer } from "./apply-answers.ts";
+import { buildMaterial, type Material, PREAMBLE, type TaskName } from "./material.ts";
+import { savePlace } from "./run-task.ts";
+import type { Place, Task, ThinkContext } from "./task.ts";
+import { createTask } from "./tasks.ts";
+import { readTicket, type Ticket, writeTicket } from "./ticket.ts";
+
+/** Steps without material that are passed over in search of some. */
+const PASSED_OVER = 1_000;
+/** Batches of one file, at most. */
+export const MAX_BATCHES = 50;
+
+export interface PrepareOptions {
+  /** `s_…` of the only session to distil. */
+  readonly session?: string;
+  /** Begin the session anew. */
+  readonly again?: boolean;
+  /** Default 1. */
+  readonly batches?: number;
+}
+
+/** One request, as a host agent gets it. */
+export interface PreparedBatch {
+  /** To be given back with the answers. */
+  readonly ticket: string;
+  readonly material: readonly Readonly<Record<string, string | number>>[];
+}
+
+export interface Prepared {
+  readonly task: TaskName;
+  readonly instructions: string;
+  /** JSON Schema of the answers to one batch. */
+  readonly answer: Readonly<Record<string, unknown>>;
+  /** None when there is nothing new to ask about. */
+  readonly batches: readonly PreparedBatch[];
+}
+
+/** What a host agent gives back for one batch; each answer is judged for itself. */
+const batchSchema = z.strictObject({ ticket: z.string(), answers: z.array(z.unknown()).max(1_000) });
+const fileSchema = z.strictObject({ batches: z.array(batchSchema).max(MAX_BATCHES) });
+
+export interface IngestedBatch {
+  readonly task: TaskName;
+  readonly accepted: readonly AppliedAnswer[];
+  readonly refused: readonly RefusedAnswer[];
+  /** The task goes on behind this batch; otherwise something else is next in turn, and stays so. */
+  readonly advanced: boolean;
+}
+
+/** @throws DormouseError `not_found`, `usage` for an id that is no session's */
+export function prepare(store: Store, name: TaskName, options: PrepareOptions = {}): Prepared {
+  const task = createTask(
+    name,
+    store.read(() => resolveSession(store, options.session)),
+  );
+  const { $schema: _, ...answer } = answersSchema(task.schema, task.maxAnswers).toJSONSchema({ io: "input" });
+  return {
+    task: name,
+    instructions: `${PREAMBLE}\n\n${task.instructions}`,
+    answer,
+    batches: store.read(() => gatherBatches(store, task, options)),
+  };
+}
+
+function gatherBatches(
+  store: Store,
+  task: Task,
+  { session, again, batches: wanted = 1 }: PrepareOptions,
+): PreparedBatch[] {
+  const batches: PreparedBatch[] = [];
+  let place = task.begin(store);
+  if (again === true) place = Object.fromEntries(Object.keys(place).map((cursor) => [cursor, 0]));
+  for (let passed = 0; batches.length < wanted && passed < PASSED_OVER; passed++) {
+    const step = task.next(store, place);
+    if (step === null) break;
+    place = step.place;
+    for (const material of step.materials) {
+      batches.push({
+        ticket: writeTicket(store, material, session ?? null),
+        material: material.items.map(({ number, shown }) => ({ n: number, ...shown })),
+      });
+    }
+  }
+  return batches;
+}
+
+function resolveSession(store: Store, id: string | undefined): number | null {
+  if (id === undefined) return null;
+  const nodeId = store.thoughts.resolve(id);
+  if (store.sources.get(nodeId)?.type !== "session") {
+    throw new DormouseError("usage", `${id} is not a session`, {
+      hint: "`dormouse source list --type session` lists them.",
+    });
+  }
+  return nodeId;
+}
+
+/**
+ * Takes answers batch by batch, in the order of the file.
+ * @param file what the host agent wrote: `{ticket, answers}`, or `{batches: […]}` of these
+ * @throws DormouseError `format` for another form; `invalid` for a ticket that is not this brain's, before anything is
+ * written
+ */
+export async function ingest(context: ThinkContext, file: unknown): Promise<IngestedBatch[]> {
+  const { store } = context;
+  const batches = readFile(file);
+  // Before anything is applied: what an answer adds could change what would be next.
+  const given = store.read(() => {
+    const turns = new Map<string, Turn>();
+    return batches.map(({ ticket: text, answers }) => {
+      const ticket = readTicket(store, text);
+      const key = `${ticket.task} ${ticket.session ?? ""}`;
+      const turn = turns.get(key) ?? beginTurn(store, ticket);
+      turns.set(key, turn);
+      const material = restoreMaterial(store, turn.task, ticket);
+      return { task: turn.task, ticket, answers, next: advance(store, turn, material) };
+    });
+  });
+  const done: IngestedBatch[] = [];
+  for (const { task, ticket, answers, next } of given) {
+    const material = store.read(() => restoreMaterial(store, task, ticket));
+    const { accepted, refused } = await applyAnswers(task, context, material, answers);
+    if (next !== null) context.commit(() => savePlace(context, next));
+    done.push({ task: ticket.task, accepted, refused, advanced: next !== null });
+  }
+  return done;
+}
+
+function readFile(file: unknown): z.infer<typeof batchSchema>[] {
+  const read = z.union([fileSchema, batchSchema.transform((batch) => ({ batches: [batch] }))]).safeParse(file);
+  if (read.success) return read.data.batches;
+  throw new DormouseError("format", "that is not a file of answers", {
+    hint: 'It is {"ticket": "…", "answers": […]} for one batch, or {"batches": […]} with several of these.',
+  });
+}
+
+/** How far a task is while a file is taken. */
+interface Turn {
+  readonly task: Task;
+  place: Place;
+  /** Materials of the step that is due, those that are not answered yet; and where it leads. */
+  due: Material[];
+  after: Place | null;
+}
+
+function beginTurn(store: Store, ticket: Ticket): Turn {
+  const task = createTask(ticket.task, resolveSession(store, ticket.session ?? undefined));
+  return { task, place: task.begin(store), due: [], after: null };
+}
+
+/** The place behind the material if it is due and the last of its step; null otherwise. */
+function advance(store: Store, turn: Turn, material: Material): Place | null {
+  for (let passed = 0; turn.due.length === 0 && passed < PASSED_OVER; passed++) {
+    const step = turn.task.next(store, turn.place);
+    if (step === null) return null;
+    if (step.materials.length === 0) turn.place = step.place;
+    else turn.due = [...step.materials];
+    turn.after = step.place;
+  }
+  turn.due = turn.due.filter((due) => !isSame(due, material));
+  if (turn.due.length > 0 || turn.after === null) return null;
+  turn.place = turn.after;
+  return turn.place;
+}
+
+function isSame(a: Material, b: Material): boolean {
+  const nodesOf = ({ items }: Material) => JSON.stringify(items.map(({ number, nodeIds }) => [number, nodeIds]));
+  return nodesOf(a) === nodesOf(b);
+}
+
+/** The material as it stands now: what fell since, or cannot be shown any more, is gone. */
+function restoreMaterial(store: Store, task: Task, { items }: Ticket): Material {
+  const groups = items.map((ids) => ids.map((id) => store.thoughts.resolve(id)));
+  const material = buildMaterial(store, task.name, groups, task.show);
+  const nothing = { task: task.name, scopeId: 0, items: [], gone: new Set(items.map((_, index) => index + 1)) };
+  return material ?? { ...nothing, untrusted: false };
+}
