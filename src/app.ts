@@ -75,6 +75,8 @@ import type { EventView } from "./store/ledger.ts";
 import { Store } from "./store/store.ts";
 import { LISTABLE_STATES, type ListFilter, type ThoughtDetail } from "./store/thoughts.ts";
 import type { VerifyOptions, VerifyProblem, VerifyReport } from "./store/verify.ts";
+import type { IngestedBatch, Prepared, PrepareOptions } from "./think/host-agent.ts";
+import type { TaskName } from "./think/task-names.ts";
 
 export type {
   BeliefChange,
@@ -85,12 +87,15 @@ export type {
   ExtractOptions,
   HistoryEntry,
   HistoryOptions,
+  IngestedBatch,
   LegChange,
   ListedModel,
   ListFilter,
   ModelStatus,
   NewLegs,
   PathStep,
+  Prepared,
+  PrepareOptions,
   RecallOptions,
   RecallPreview,
   RecallReport,
@@ -103,6 +108,7 @@ export type {
   SourceListing,
   SourceListOptions,
   StateChange,
+  TaskName,
   ThoughtDetail,
   ThoughtInspection,
   TrustChange,
@@ -158,6 +164,8 @@ export interface LedgerQuery {
 }
 
 const DEFAULT_LEDGER_LIMIT = 20;
+/** Who answers through `ingestThinking` when no name is given. */
+const HOST_AGENT = "host agent";
 
 /**
  * Analyses all words again after the analyser changed, while that takes a second or two. A larger brain is searched
@@ -355,6 +363,28 @@ export class Brain {
       import("./app/config.ts"),
     ]);
     return openLanguageModel(await readConfig(this.path), { now: () => this.#store.now() }, this.#givenModel);
+  }
+
+  /** What a host agent is to distil or think about, with a ticket for each batch. Changes nothing. */
+  async prepareThinking(task: TaskName, options: PrepareOptions = {}): Promise<Prepared> {
+    const { prepare } = await import("./think/host-agent.ts");
+    return prepare(this.#store, task, options);
+  }
+
+  /**
+   * Takes a host agent's answers through the rules that a configured model's go through.
+   * @param file `{ticket, answers}`, or `{batches: […]}` of these
+   * @param answeredBy the source of what is taken; recalling it takes all of that back
+   */
+  async ingestThinking(file: unknown, answeredBy: string = HOST_AGENT): Promise<IngestedBatch[]> {
+    const [{ ingest }, { readThresholds }] = await Promise.all([
+      import("./think/host-agent.ts"),
+      import("./sleep/thresholds.ts"),
+    ]);
+    const store = this.#store;
+    const duplicateCosine = store.read(() => readThresholds(store).duplicate);
+    const commit = <T>(fn: () => T) => store.write(fn);
+    return ingest({ store, embedder: this.#models.current, actor: "agent", answeredBy, duplicateCosine, commit }, file);
   }
 
   /**

@@ -2,15 +2,14 @@
  * Phase 4: what a language model does in a night, each task a phase of its own with its share of what the night may cost.
  * Without a model they are skipped and say so; once the model cannot be reached, the later ones leave it alone.
  */
-import type { TaskName } from "../think/material.ts";
+
 import type { Share } from "../think/run-task.ts";
+import { TASK_NAMES, type TaskName } from "../think/task-names.ts";
 import type { Phase, PhaseContext, Thinker } from "./phase.ts";
 import { readThresholds } from "./thresholds.ts";
 
 /** How the tasks share what is left of the night's budget; what one leaves goes to those after it. */
 const WEIGHTS: Readonly<Record<TaskName, number>> = { distil: 4, think: 2, tension: 2, dream: 1, date: 1 };
-/** In the order of the phases. */
-const TASKS = ["distil", "think", "tension", "dream", "date"] as const;
 
 /** The phase of a task. */
 export function thinkPhase(name: TaskName): Phase {
@@ -41,7 +40,7 @@ export function thinkPhase(name: TaskName): Phase {
 
 /** The part of what is left that this task may use, by the weights of those still to come tonight. */
 function shareOf(name: TaskName, { model, budget }: Thinker, { wanted }: PhaseContext): Share {
-  const coming = TASKS.slice(TASKS.indexOf(name)).filter((task) => wanted.has(task));
+  const coming = TASK_NAMES.slice(TASK_NAMES.indexOf(name)).filter((task) => wanted.has(task));
   const part = WEIGHTS[name] / coming.reduce((sum, task) => sum + WEIGHTS[task], 0);
   const used = model.usage();
   return {

@@ -5,19 +5,22 @@
  */
 import { z } from "zod";
 import { DormouseError } from "../core/errors.ts";
+import { checkCount } from "../core/limits.ts";
 import type { Store } from "../store/store.ts";
 import { answersSchema } from "./answer.ts";
 import { type AppliedAnswer, applyAnswers, type RefusedAnswer } from "./apply-answers.ts";
-import { buildMaterial, type Material, PREAMBLE, type TaskName } from "./material.ts";
+import { buildMaterial, type Material, PREAMBLE } from "./material.ts";
 import { savePlace } from "./run-task.ts";
 import type { Place, Task, ThinkContext } from "./task.ts";
+import type { TaskName } from "./task-names.ts";
 import { createTask } from "./tasks.ts";
 import { readTicket, type Ticket, writeTicket } from "./ticket.ts";
 
 /** Steps without material that are passed over in search of some. */
 const PASSED_OVER = 1_000;
 /** Batches of one file, at most. */
-export const MAX_BATCHES = 50;
+const MAX_BATCHES = 50;
+const LONGEST_NAME = 100;
 
 export interface PrepareOptions {
   /** `s_…` of the only session to distil. */
@@ -58,6 +61,7 @@ export interface IngestedBatch {
 
 /** @throws DormouseError `not_found`, `usage` for an id that is no session's */
 export function prepare(store: Store, name: TaskName, options: PrepareOptions = {}): Prepared {
+  checkCount("the number of batches", options.batches ?? 1, MAX_BATCHES);
   const task = createTask(
     name,
     store.read(() => resolveSession(store, options.session)),
@@ -107,11 +111,12 @@ function resolveSession(store: Store, id: string | undefined): number | null {
 /**
  * Takes answers batch by batch, in the order of the file.
  * @param file what the host agent wrote: `{ticket, answers}`, or `{batches: […]}` of these
- * @throws DormouseError `format` for another form; `invalid` for a ticket that is not this brain's, before anything is
+ * @throws DormouseError `usage` for a bad name of who answers; `format` for another form; `invalid` for a ticket that is not this brain's, before anything is
  * written
  */
 export async function ingest(context: ThinkContext, file: unknown): Promise<IngestedBatch[]> {
   const { store } = context;
+  checkAnswerer(context.answeredBy);
   const batches = readFile(file);
   // Before anything is applied: what an answer adds could change what would be next.
   const given = store.read(() => {
@@ -133,6 +138,13 @@ export async function ingest(context: ThinkContext, file: unknown): Promise<Inge
     done.push({ task: ticket.task, accepted, refused, advanced: next !== null });
   }
   return done;
+}
+
+/** A source is named by it. */
+function checkAnswerer(name: string): void {
+  if (name.trim() === "" || name.length > LONGEST_NAME || /\p{Cc}/u.test(name)) {
+    throw new DormouseError("usage", `the model's name must have 1 to ${LONGEST_NAME} visible characters`);
+  }
 }
 
 function readFile(file: unknown): z.infer<typeof batchSchema>[] {

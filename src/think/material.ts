@@ -7,9 +7,7 @@ import { disarmFences, MATERIAL_OPEN_MARK } from "../core/fence.ts";
 import { freshBytes } from "../core/random.ts";
 import type { Store } from "../store/store.ts";
 import { materialNode } from "../store/think-material.ts";
-
-export const TASK_NAMES = ["distil", "think", "tension", "dream", "date"] as const;
-export type TaskName = (typeof TASK_NAMES)[number];
+import type { TaskName } from "./task-names.ts";
 
 /** One thing that an answer can cite. */
 export interface MaterialItem {

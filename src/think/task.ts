@@ -6,7 +6,8 @@ import type { z } from "zod";
 import type { EmbedderSource } from "../core/ports.ts";
 import type { Actor, RememberStatus } from "../core/types.ts";
 import type { Store } from "../store/store.ts";
-import type { Material, Show, TaskName } from "./material.ts";
+import type { Material, Show } from "./material.ts";
+import type { TaskName } from "./task-names.ts";
 
 /** Where a task stands: positions by the names of their cursors. */
 export type Place = Readonly<Record<string, number>>;

@@ -2,8 +2,8 @@
 import { createDateTask } from "./date.ts";
 import { createDistilTask } from "./distil.ts";
 import { createDreamTask } from "./dream.ts";
-import type { TaskName } from "./material.ts";
 import type { Task } from "./task.ts";
+import type { TaskName } from "./task-names.ts";
 import { createTensionTask } from "./tension.ts";
 import { createThinkTask } from "./think.ts";
 

@@ -5,7 +5,8 @@
 import { timingSafeEqual } from "node:crypto";
 import { DormouseError } from "../core/errors.ts";
 import type { Store } from "../store/store.ts";
-import { type Material, TASK_NAMES, type TaskName } from "./material.ts";
+import type { Material } from "./material.ts";
+import { TASK_NAMES, type TaskName } from "./task-names.ts";
 
 /** What a ticket says. */
 export interface Ticket {
