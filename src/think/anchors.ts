@@ -45,7 +45,8 @@ export class AnchorWalk {
       if (anchor === undefined || this.#seen.has(anchor.id)) continue;
       const material = this.#materialOf(store, anchor);
       if (material === null) continue;
-      for (const { nodeIds } of material.items) for (const id of nodeIds) this.#seen.add(id);
+      // Around an untrusted one others were shown, but what came of it waits for review: they keep their own turn.
+      if (!material.untrusted) for (const { nodeIds } of material.items) for (const id of nodeIds) this.#seen.add(id);
       return { materials: [material], place };
     }
     return { materials: [], place };
