@@ -90,7 +90,7 @@ export async function writeThought(context: ThinkContext, material: Material, pr
   if (isBlank(text) || text.includes("\u0000")) return refused("shape");
   if (isOwnOutput(text)) return refused("own_output");
   const scope = store.scopes.nameOf(material.scopeId);
-  const saidAlready = store.read(() => findSaid(store, material, proposal, text));
+  const saidAlready = store.read(() => findSaid(context, material, proposal, text));
   if (typeof saidAlready === "string") return refused(saidAlready);
   if (saidAlready === null && (await isSimilarToAny(context, material.scopeId, text))) return refused("too_similar");
   const parents = new Set(proposal.legs.flat());
@@ -113,7 +113,7 @@ export async function writeThought(context: ThinkContext, material: Material, pr
       {
         actor: context.actor,
         // Asking took its time: what was shown may have been recalled, superseded or told by then.
-        beforehand: () => context.commit(() => requireStanding(store, material, proposal, text, parents)),
+        beforehand: () => context.commit(() => requireStanding(context, material, proposal, text, parents)),
         alongside: (results) => {
           if (material.untrusted) for (const written of results) holdForReview(store, written, context.actor);
         },
@@ -139,22 +139,22 @@ class NotTaken extends Error {
 }
 
 function requireStanding(
-  store: Store,
+  context: ThinkContext,
   material: Material,
   proposal: Proposal,
   text: string,
   parents: ReadonlySet<number>,
 ): void {
   for (const id of parents) {
-    if (materialNode(store.connection, id)?.scopeId !== material.scopeId) throw new NotTaken("stale");
+    if (materialNode(context.store.connection, id)?.scopeId !== material.scopeId) throw new NotTaken("stale");
   }
-  const saidAlready = findSaid(store, material, proposal, text);
+  const saidAlready = findSaid(context, material, proposal, text);
   if (typeof saidAlready === "string") throw new NotTaken(saidAlready);
 }
 
 /** Null for a value that nobody said; a known one that may get further legs; else the rule by which it may not. */
 function findSaid(
-  store: Store,
+  { store, answeredBy }: ThinkContext,
   material: Material,
   { legs, mayReinforce }: Proposal,
   text: string,
@@ -165,7 +165,12 @@ function findSaid(
   // Untrusted words must not hold up what stands without them, and nothing can rest on itself.
   if (!mayReinforce || material.untrusted || legs.some((leg) => leg.includes(known.id))) return "known";
   // What fell, was superseded or stands behind another is not brought back by a model.
-  return materialNode(store.connection, known.id) === null ? "known" : known;
+  if (materialNode(store.connection, known.id) === null) return "known";
+  const { type, key } = modelSource(answeredBy);
+  const sourceId = store.sources.find(type, key);
+  const hasLeg = (leg: readonly number[]) =>
+    sourceId !== null && store.legs.find(known.id, { axiom: false, parentIds: [...leg, sourceId] }) !== null;
+  return legs.every(hasLeg) ? "known" : known;
 }
 
 async function isSimilarToAny(context: ThinkContext, scopeId: number, text: string): Promise<boolean> {
