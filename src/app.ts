@@ -349,8 +349,13 @@ export class Brain {
   /** Runs one cycle of sleep, by the numbers configured beside the brain where `options` have none. */
   async sleep(options: SleepOptions = {}): Promise<SleepReport> {
     const [{ runSleep }, { readConfig }] = await Promise.all([import("./sleep/cycle.ts"), import("./app/config.ts")]);
-    const config = { ...(await readConfig(this.path)).sleep, ...options.config };
-    return runSleep(this.#store, this.#models.current, { ...options, config }, this.#models.building);
+    const { sleep, llmBudget } = await readConfig(this.path);
+    const loadThinker = async () => {
+      const model = await this.languageModel();
+      return model === null ? null : { model, budget: llmBudget };
+    };
+    const config = { ...sleep, ...options.config };
+    return runSleep(this.#store, this.#models.current, { loadThinker, ...options, config }, this.#models.building);
   }
 
   /**

@@ -6,9 +6,8 @@
 import { setImmediate } from "node:timers/promises";
 import { MS_PER_MINUTE } from "../core/clock.ts";
 import { DormouseError } from "../core/errors.ts";
-import type { Embedder, EmbedderSource, LanguageModel, ProgressListener } from "../core/ports.ts";
+import type { Embedder, EmbedderSource, ProgressListener } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
-import { DEFAULT_LLM_BUDGET, type LlmBudget, meterModel } from "../llm/budget.ts";
 import { settleRecalls } from "../remember/settle.ts";
 import type { HeldLease } from "../store/leases.ts";
 import type { Store } from "../store/store.ts";
@@ -25,6 +24,7 @@ import {
   type PhaseName,
   type PhaseReport,
   type SleepConfig,
+  type Thinker,
 } from "./phase.ts";
 import { promoteStanding } from "./promote.ts";
 import { shelveVectors } from "./shelve.ts";
@@ -32,7 +32,7 @@ import { thinkPhase } from "./think.ts";
 import { calibrate } from "./thresholds.ts";
 import { keepInOrder } from "./upkeep.ts";
 
-export type { PhaseName, PhaseReport, SleepConfig };
+export type { PhaseName, PhaseReport, SleepConfig, Thinker };
 export { PHASE_NAMES };
 
 const LEASE = "sleep";
@@ -67,9 +67,8 @@ export interface SleepOptions {
   /** Who the events say it was; default sleep. */
   readonly actor?: Actor;
   readonly config?: Partial<SleepConfig>;
-  /** Who thinks and dreams, and what it may cost this night (default DEFAULT_LLM_BUDGET). Default: nobody. */
-  readonly languageModel?: LanguageModel;
-  readonly llmBudget?: LlmBudget;
+  /** Who thinks and dreams, asked for once a phase needs it; null, the default: nobody. */
+  readonly loadThinker?: () => Promise<Thinker | null>;
 }
 
 export interface SleepReport {
@@ -135,7 +134,7 @@ function createNight(given: Given, options: SleepOptions, lease: HeldLease | nul
   const endsAt = startedAt + (options.maxMinutes ?? Number.POSITIVE_INFINITY) * MS_PER_MINUTE;
   return {
     ...given,
-    thinker: createThinker(store, options),
+    loadThinker: once(options.loadThinker ?? (async () => null)),
     config: { ...DEFAULT_SLEEP_CONFIG, ...options.config },
     actor: options.actor ?? "sleep",
     dryRun: options.dryRun === true,
@@ -154,10 +153,13 @@ function createNight(given: Given, options: SleepOptions, lease: HeldLease | nul
   };
 }
 
-function createThinker(store: Store, { languageModel, llmBudget }: SleepOptions): PhaseContext["thinker"] {
-  if (languageModel === undefined) return null;
-  const budget = llmBudget ?? DEFAULT_LLM_BUDGET;
-  return { model: meterModel(languageModel, budget, { now: () => store.now() }), budget };
+/** Loads at the first call; what that one came to stands for the night. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load();
+    return loaded;
+  };
 }
 
 async function runPhase(name: PhaseName, night: Night): Promise<PhaseReport> {

@@ -116,8 +116,11 @@ export interface PhaseContext {
   readonly embedder: EmbedderSource;
   /** Loads the embedder of the model that is being built, or that the active one's vectors are to be made again by. */
   readonly loadBuilding: () => Promise<Embedder | null>;
-  /** Null when no language model is configured: what needs one is skipped. */
-  readonly thinker: Thinker | null;
+  /**
+   * The night's language model, the same each time; null when none is configured: what needs one is skipped.
+   * @throws DormouseError `no_llm` when the configured one cannot be used
+   */
+  readonly loadThinker: () => Promise<Thinker | null>;
   /** The phases of this cycle. */
   readonly wanted: ReadonlySet<PhaseName>;
   readonly config: SleepConfig;

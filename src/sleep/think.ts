@@ -14,9 +14,10 @@ const WEIGHTS: Readonly<Record<TaskName, number>> = { distil: 4, think: 2, tensi
 /** The phase of a task. */
 export function thinkPhase(name: TaskName): Phase {
   return async (context) => {
-    const { thinker, store, dryRun, reports } = context;
-    const hasFailed = reports.some(({ error }) => error?.code.startsWith("llm_") === true);
-    if (thinker === null || hasFailed) return { planned: 0, applied: 0, details: { skipped: 1 } };
+    const { store, dryRun, reports } = context;
+    const hasFailed = reports.some(({ error }) => error !== undefined && /^(?:llm_|no_llm$)/.test(error.code));
+    const thinker = hasFailed ? null : await context.loadThinker();
+    if (thinker === null) return { planned: 0, applied: 0, details: { skipped: 1 } };
     // Checking answers takes a library that a night without a model need not load.
     const [{ runTask }, { createTask }] = await Promise.all([
       import("../think/run-task.ts"),

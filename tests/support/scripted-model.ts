@@ -3,6 +3,8 @@
  * answers. It keeps its requests; the real protocol is fake-llm.ts's matter.
  */
 import type { CompletionRequest, LanguageModel } from "../../src/core/ports.ts";
+import { DEFAULT_LLM_BUDGET, type LlmBudget, meterModel } from "../../src/llm/budget.ts";
+import type { Thinker } from "../../src/sleep/cycle.ts";
 
 /** One line of material, as the model read it. */
 export interface ShownItem {
@@ -44,6 +46,11 @@ export function createScriptedModel(
       };
     },
   };
+}
+
+/** The model as a night is given it. */
+export function thinkerOf(model: LanguageModel, budget: LlmBudget = DEFAULT_LLM_BUDGET): () => Promise<Thinker> {
+  return async () => ({ model: meterModel(model, budget, { now: () => 0 }), budget });
 }
 
 const SIGNS = {

@@ -11,7 +11,7 @@ import { checkDateWords, hintsAtTime, readDay } from "../../src/think/date-words
 import { expectAudited } from "../support/audit.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 import { createTestFolder, extract } from "../support/extract.ts";
-import { createScriptedModel, numberOf } from "../support/scripted-model.ts";
+import { createScriptedModel, numberOf, thinkerOf } from "../support/scripted-model.ts";
 
 const SAID = Date.UTC(2026, 2, 1, 12);
 
@@ -85,7 +85,7 @@ describe("a night that dates", () => {
 
   const night = (answers: (items: Parameters<typeof numberOf>[0]) => readonly unknown[]) => {
     const model = createScriptedModel(({ items }) => answers(items));
-    const run = runSleep(brain.store, brain.embedder, { languageModel: model, phases: ["date"] });
+    const run = runSleep(brain.store, brain.embedder, { loadThinker: thinkerOf(model), phases: ["date"] });
     return run.then((report) => ({ model, phase: report.phases[0] }));
   };
   const detailOf = (id: string | null | undefined) =>
@@ -135,7 +135,7 @@ describe("a night that dates", () => {
         return model.complete(request);
       },
     };
-    const report = await runSleep(brain.store, brain.embedder, { languageModel: slow, phases: ["date"] });
+    const report = await runSleep(brain.store, brain.embedder, { loadThinker: thinkerOf(slow), phases: ["date"] });
     expect(report.phases[0]?.details).toMatchObject({ "refused.dated": 1 });
     expect(detailOf(thought?.id).referent?.from).toBe("2024-01-01T00:00:00.000Z");
   });

@@ -6,7 +6,7 @@ import { runSleep, type SleepOptions } from "../../src/sleep/cycle.ts";
 import { checkIntegrity } from "../../src/store/integrity.ts";
 import { expectAudited } from "../support/audit.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
-import { createScriptedModel, numberOf, type ScriptedModel } from "../support/scripted-model.ts";
+import { createScriptedModel, numberOf, type ScriptedModel, thinkerOf } from "../support/scripted-model.ts";
 import { PAGE, saySession } from "../support/sessions.ts";
 
 const MOVE = "We are moving from Porto to a flat in the Graça quarter of Lisbon in June, it is decided.";
@@ -23,7 +23,7 @@ afterEach(() => brain.close());
 const night = (model: ScriptedModel | null, options: SleepOptions = {}) =>
   runSleep(brain.store, brain.embedder, {
     phases: ["distil"],
-    ...(model === null ? {} : { languageModel: model }),
+    ...(model === null ? {} : { loadThinker: thinkerOf(model) }),
     ...options,
   });
 
@@ -98,11 +98,11 @@ describe("distilling a session", () => {
     }
     const model = createScriptedModel(() => []);
     const budget = { calls: 1, tokens: 100_000, minutes: 10 };
-    const first = await night(model, { llmBudget: budget });
+    const first = await night(model, { loadThinker: thinkerOf(model, budget) });
     expect(first.phases[0]?.details).toMatchObject({ requests: 1, stopped: 1 });
-    await night(model, { llmBudget: budget });
-    await night(model, { llmBudget: budget });
-    await night(model, { llmBudget: budget });
+    await night(model, { loadThinker: thinkerOf(model, budget) });
+    await night(model, { loadThinker: thinkerOf(model, budget) });
+    await night(model, { loadThinker: thinkerOf(model, budget) });
     const shown = model.requests.map(({ items }) => items.map(({ text }) => String(text).match(/Session (\w)/)?.[1]));
     expect(shown).toEqual([
       ["a", "a", "a"],

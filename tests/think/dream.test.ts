@@ -4,7 +4,13 @@ import { recall, unrecall } from "../../src/recall/recall.ts";
 import { runSleep, type SleepOptions } from "../../src/sleep/cycle.ts";
 import { expectAudited } from "../support/audit.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
-import { createScriptedModel, numberOf, type ScriptedModel, type ShownItem } from "../support/scripted-model.ts";
+import {
+  createScriptedModel,
+  numberOf,
+  type ScriptedModel,
+  type ShownItem,
+  thinkerOf,
+} from "../support/scripted-model.ts";
 import { PAGE, saySession } from "../support/sessions.ts";
 
 let brain: TestStore;
@@ -14,7 +20,7 @@ beforeEach(() => {
 afterEach(() => brain.close());
 
 const night = (model: ScriptedModel, options: SleepOptions = {}) =>
-  runSleep(brain.store, brain.embedder, { languageModel: model, ...options });
+  runSleep(brain.store, brain.embedder, { loadThinker: thinkerOf(model), ...options });
 
 const about = (what: string) => `The garden behind the old house and its ${what}`;
 const textsOf = (items: readonly ShownItem[]) => items.map(({ text }) => String(text));
@@ -81,7 +87,7 @@ describe("dreaming", () => {
     });
     const report = await night(model, {
       phases: ["link", "dream"],
-      llmBudget: { calls: 1, tokens: 99_999, minutes: 9 },
+      loadThinker: thinkerOf(model, { calls: 1, tokens: 99_999, minutes: 9 }),
     });
     expect(report.phases[1]?.details).toMatchObject({ "refused.stale": 1 });
     expect(made("dream")).toEqual([]);
@@ -193,7 +199,7 @@ describe("thinking", () => {
         { text: "SOMETHING new about Ana.", kind: "insight", from },
       ];
     });
-    const report = await night(model, { llmBudget: { calls: 4, tokens: 99_999, minutes: 9 } });
+    const report = await night(model, { loadThinker: thinkerOf(model, { calls: 4, tokens: 99_999, minutes: 9 }) });
     expect(made("insight")).toHaveLength(1);
     const { details } = report.phases.find(({ name }) => name === "think") ?? {};
     expect(details).toMatchObject({ "refused.known": 1, "refused.too_similar": 2 });
@@ -213,17 +219,17 @@ describe("thinking", () => {
       );
     }
     const model = createScriptedModel(() => []);
-    for (let nights = 0; nights < 12; nights++) await night(model, { phases, llmBudget: alone });
+    for (let nights = 0; nights < 12; nights++) await night(model, { phases, loadThinker: thinkerOf(model, alone) });
     const anchors = model.of("think").map(({ items }) => String(items[0]?.text).slice(0, 2));
     // The newest first on the way down.
     expect(anchors[0]).toBe("cc");
     expect(new Set(anchors)).toEqual(new Set(["aa", "bb", "cc"]));
     const asked = model.requests.length;
-    const idle = await night(model, { phases, llmBudget: alone });
+    const idle = await night(model, { phases, loadThinker: thinkerOf(model, alone) });
     expect(model.requests).toHaveLength(asked);
     expect(idle.phases[1]).toMatchObject({ planned: 0, applied: 0 });
     await say("d", ["well", "pump", "roses"]);
-    await night(model, { phases, llmBudget: alone });
+    await night(model, { phases, loadThinker: thinkerOf(model, alone) });
     expect(String(model.requests.at(-1)?.items[0]?.text)).toBe(about("well"));
   });
 });

@@ -4,7 +4,7 @@ import { resolve } from "../../src/recall/belief.ts";
 import { runSleep, type SleepOptions } from "../../src/sleep/cycle.ts";
 import { expectAudited } from "../support/audit.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
-import { createScriptedModel, type ScriptedModel } from "../support/scripted-model.ts";
+import { createScriptedModel, type ScriptedModel, thinkerOf } from "../support/scripted-model.ts";
 import { PAGE, saySession } from "../support/sessions.ts";
 
 const DRY = "The cellar of the old house by the river is dry in winter";
@@ -19,7 +19,7 @@ afterEach(() => brain.close());
 
 const phases = ["link", "tension"] as const;
 const night = (model: ScriptedModel, options: SleepOptions = {}) =>
-  runSleep(brain.store, brain.embedder, { languageModel: model, phases, ...options });
+  runSleep(brain.store, brain.embedder, { loadThinker: thinkerOf(model), phases, ...options });
 const say = (key: string, text: string, cites = {}) => saySession(brain, key, [{ speaker: "Ana", text, ...cites }]);
 const detailOf = (id: string) => brain.store.thoughts.detail(brain.store.thoughts.resolve(id));
 
