@@ -23,7 +23,7 @@ export function thinkPhase(name: TaskName): Phase {
       import("../think/run-task.ts"),
       import("../think/tasks.ts"),
     ]);
-    return runTask(createTask(name), {
+    return runTask(await createTask(name), {
       store,
       dryRun,
       embedder: context.embedder,

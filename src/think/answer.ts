@@ -1,5 +1,5 @@
 /** The shapes that answers have in common. */
-import { z } from "zod";
+import * as z from "zod";
 
 /** Longest thought that a model may propose, in characters. */
 const MAX_TEXT = 1_000;

@@ -2,13 +2,13 @@
  * Infers when something happened from the date words of a text that has no time. Only what somebody told, and only where
  * a parser reads the same days in the same words; a known time is never touched, and each inference is an event.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { floatingDay } from "../core/referent.ts";
 import { dateOccurrence } from "../store/dating.ts";
 import { highestThought } from "../store/sleep-links.ts";
 import type { Store } from "../store/store.ts";
 import { type UndatedThought, undatedAbove, undatedBelow, undatedThought } from "../store/think-material.ts";
-import { numberSchema } from "./answer.ts";
+import { answersSchema, numberSchema } from "./answer.ts";
 import { checkDateWords, type DaySpan, hintsAtTime, readDay } from "./date-words.ts";
 import { buildMaterial, cutText, type Material } from "./material.ts";
 import { Span } from "./span.ts";
@@ -39,6 +39,7 @@ export function createDateTask(): Task<Inference> {
     instructions: INSTRUCTIONS,
     schema,
     maxAnswers: TEXTS,
+    wholeAnswer: answersSchema(schema, TEXTS),
     show: showUndated,
     begin: (store) => span.begin(store, highestThought(store.connection)),
     next: (store, place) => nextTexts(store, place, span),

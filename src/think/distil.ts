@@ -3,7 +3,7 @@
  * those very turns. Windows come in the order in which turns were met, so that each turn is shown once. Turns that rest
  * on something untrusted are shown apart.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Store } from "../store/store.ts";
 import {
   highestOccurrence,
@@ -13,7 +13,7 @@ import {
   turnsMetAfter,
   turnsOfSession,
 } from "../store/think-material.ts";
-import { legsSchema, textSchema } from "./answer.ts";
+import { answersSchema, legsSchema, textSchema } from "./answer.ts";
 import { buildMaterial, type Material, showThought } from "./material.ts";
 import { type Place, refused, type Step, type Task, type ThinkContext, type Verdict } from "./task.ts";
 import { resolveCited, writeThought } from "./write-thought.ts";
@@ -43,6 +43,7 @@ export function createDistilTask(session: number | null = null): Task<Distilled>
     instructions: INSTRUCTIONS,
     schema,
     maxAnswers: MAX_ANSWERS,
+    wholeAnswer: answersSchema(schema, MAX_ANSWERS),
     show: showThought,
     begin: (store) => beginDistil(store, session),
     next: (store, place) => nextWindow(store, place, session),

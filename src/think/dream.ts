@@ -2,11 +2,11 @@
  * Dreams across sources: one thought and such as are near it in meaning but come from elsewhere. A dream rests on all of
  * its parents at once, and no source holds them all. What a model made takes part only beside what somebody told.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Store } from "../store/store.ts";
 import { type MaterialNode, originsOf, similarNodes } from "../store/think-material.ts";
 import { AnchorWalk, fitsBeside } from "./anchors.ts";
-import { legSchema, textSchema } from "./answer.ts";
+import { answersSchema, legSchema, textSchema } from "./answer.ts";
 import { buildMaterial, type Material, showThought } from "./material.ts";
 import { refused, type Task, type ThinkContext, type Verdict } from "./task.ts";
 import { resolveCited, writeThought } from "./write-thought.ts";
@@ -34,6 +34,7 @@ export function createDreamTask(): Task<Dream> {
     instructions: INSTRUCTIONS,
     schema,
     maxAnswers: MAX_ANSWERS,
+    wholeAnswer: answersSchema(schema, MAX_ANSWERS),
     show: showThought,
     begin: (store) => walk.begin(store),
     next: (store, place) => walk.next(store, place),

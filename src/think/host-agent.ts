@@ -3,11 +3,10 @@
  * `ingest` takes its answers through the same rules. What was given is known by its ticket, so an answer can cite nothing
  * else; what fell meanwhile is refused. Preparing writes nothing.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { DormouseError } from "../core/errors.ts";
 import { checkCount } from "../core/limits.ts";
 import type { Store } from "../store/store.ts";
-import { answersSchema } from "./answer.ts";
 import { type AppliedAnswer, applyAnswers, type RefusedAnswer } from "./apply-answers.ts";
 import { buildMaterial, type Material, PREAMBLE } from "./material.ts";
 import { savePlace } from "./run-task.ts";
@@ -60,13 +59,11 @@ export interface IngestedBatch {
 }
 
 /** @throws DormouseError `not_found`, `usage` for an id that is no session's */
-export function prepare(store: Store, name: TaskName, options: PrepareOptions = {}): Prepared {
+export async function prepare(store: Store, name: TaskName, options: PrepareOptions = {}): Promise<Prepared> {
   checkCount("the number of batches", options.batches ?? 1, MAX_BATCHES);
-  const task = createTask(
-    name,
-    store.read(() => resolveSession(store, options.session)),
-  );
-  const { $schema: _, ...answer } = answersSchema(task.schema, task.maxAnswers).toJSONSchema({ io: "input" });
+  const session = store.read(() => resolveSession(store, options.session));
+  const task = await createTask(name, session);
+  const { $schema: _, ...answer } = task.wholeAnswer.toJSONSchema({ io: "input" });
   return {
     task: name,
     instructions: `${PREAMBLE}\n\n${task.instructions}`,
@@ -118,16 +115,19 @@ export async function ingest(context: ThinkContext, file: unknown): Promise<Inge
   const { store } = context;
   checkAnswerer(context.answeredBy);
   const batches = readFile(file);
+  const tickets = store.read(() => batches.map(({ ticket }) => readTicket(store, ticket)));
+  const turns = new Map<string, Turn>();
+  for (const ticket of tickets) {
+    if (!turns.has(keyOf(ticket))) turns.set(keyOf(ticket), await beginTurn(store, ticket));
+  }
   // Before anything is applied: what an answer adds could change what would be next.
   const given = store.read(() => {
-    const turns = new Map<string, Turn>();
-    return batches.map(({ ticket: text, answers }) => {
-      const ticket = readTicket(store, text);
-      const key = `${ticket.task} ${ticket.session ?? ""}`;
-      const turn = turns.get(key) ?? beginTurn(store, ticket);
-      turns.set(key, turn);
+    return tickets.flatMap((ticket, index) => {
+      const turn = turns.get(keyOf(ticket));
+      if (turn === undefined) return [];
+      const answers = batches[index]?.answers ?? [];
       const material = restoreMaterial(store, turn.task, ticket);
-      return { task: turn.task, ticket, answers, next: advance(store, turn, material) };
+      return [{ task: turn.task, ticket, answers, next: advance(store, turn, material) }];
     });
   });
   const done: IngestedBatch[] = [];
@@ -164,9 +164,14 @@ interface Turn {
   after: Place | null;
 }
 
-function beginTurn(store: Store, ticket: Ticket): Turn {
-  const task = createTask(ticket.task, resolveSession(store, ticket.session ?? undefined));
-  return { task, place: task.begin(store), due: [], after: null };
+function keyOf({ task, session }: Ticket): string {
+  return `${task} ${session ?? ""}`;
+}
+
+async function beginTurn(store: Store, ticket: Ticket): Promise<Turn> {
+  const session = store.read(() => resolveSession(store, ticket.session ?? undefined));
+  const task = await createTask(ticket.task, session);
+  return { task, place: store.read(() => task.begin(store)), due: [], after: null };
 }
 
 /** The place behind the material if it is due and the last of its step; null otherwise. */

@@ -6,7 +6,6 @@
 import { DormouseError } from "../core/errors.ts";
 import type { MeteredModel } from "../llm/budget.ts";
 import { askForValue } from "../llm/parse-reply.ts";
-import { answersSchema } from "./answer.ts";
 import { applyAnswers } from "./apply-answers.ts";
 import { type Material, PREAMBLE, renderPrompt } from "./material.ts";
 import type { Place, Task, ThinkContext } from "./task.ts";
@@ -127,7 +126,7 @@ class TaskNight {
       system: `${PREAMBLE}\n\n${this.#task.instructions}`,
       prompt: renderPrompt(material),
       maxTokens: MAX_TOKENS,
-      answer: answersSchema(this.#task.schema, this.#task.maxAnswers),
+      answer: this.#task.wholeAnswer,
     });
     const { accepted, refused } = await applyAnswers(this.#task, this.#run, material, value.answers);
     this.#planned += accepted.length + refused.length;

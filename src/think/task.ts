@@ -52,6 +52,8 @@ export interface Task<Answer = unknown> {
   readonly schema: z.ZodType<Answer>;
   /** Answers to one request, at most. */
   readonly maxAnswers: number;
+  /** Of the whole answer to one request. */
+  readonly wholeAnswer: z.ZodType<{ answers: Answer[] }>;
   readonly show: Show;
   /** Where the task stands. */
   begin(store: Store): Place;

@@ -1,25 +1,20 @@
-/** The tasks by their names, each new: a task remembers what it showed during one run. */
-import { createDateTask } from "./date.ts";
-import { createDistilTask } from "./distil.ts";
-import { createDreamTask } from "./dream.ts";
+/** The tasks by their names, each new: a task remembers what it showed during one run. Loads what the one needs. */
 import type { Task } from "./task.ts";
 import type { TaskName } from "./task-names.ts";
-import { createTensionTask } from "./tension.ts";
-import { createThinkTask } from "./think.ts";
 
 /** @param session local id of the only session to distil */
-export function createTask(name: TaskName, session: number | null = null): Task {
+export async function createTask(name: TaskName, session: number | null = null): Promise<Task> {
   switch (name) {
     case "distil":
-      return asTask(createDistilTask(session));
+      return asTask((await import("./distil.ts")).createDistilTask(session));
     case "think":
-      return asTask(createThinkTask());
+      return asTask((await import("./think.ts")).createThinkTask());
     case "tension":
-      return asTask(createTensionTask());
+      return asTask((await import("./tension.ts")).createTensionTask());
     case "dream":
-      return asTask(createDreamTask());
+      return asTask((await import("./dream.ts")).createDreamTask());
     case "date":
-      return asTask(createDateTask());
+      return asTask((await import("./date.ts")).createDateTask());
   }
 }
 

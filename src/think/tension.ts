@@ -3,11 +3,11 @@
  * rests on both says how; nothing is settled for anybody. Where one side is untrusted nothing is disputed: the tension
  * alone waits for review, or any page could cast doubt on what the person said.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { disputeNodes } from "../remember/dispute.ts";
 import type { Store } from "../store/store.ts";
 import { highestLink, materialNode, pairsAbove, pairsBelow, type SimilarPair } from "../store/think-material.ts";
-import { numberSchema, textSchema } from "./answer.ts";
+import { answersSchema, numberSchema, textSchema } from "./answer.ts";
 import { buildMaterial, cutText, type Material } from "./material.ts";
 import { Span } from "./span.ts";
 import { type Place, refused, type Step, type Task, type ThinkContext, type Verdict } from "./task.ts";
@@ -36,6 +36,7 @@ export function createTensionTask(): Task<Tension> {
     instructions: INSTRUCTIONS,
     schema,
     maxAnswers: PAIRS,
+    wholeAnswer: answersSchema(schema, PAIRS),
     show: showPair,
     begin: (store) => span.begin(store, highestLink(store.connection)),
     next: (store, place) => nextPairs(store, place, span),

@@ -2,11 +2,11 @@
  * Thinks about one thought and what stands around it: what rests on it, what it rests on, what is similar, what was said
  * before and after. New thoughts rest on several of those at once. Everything that somebody told has its turn.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Store } from "../store/store.ts";
 import { type MaterialNode, similarNodes } from "../store/think-material.ts";
 import { AnchorWalk, fitsBeside } from "./anchors.ts";
-import { legsSchema, textSchema } from "./answer.ts";
+import { answersSchema, legsSchema, textSchema } from "./answer.ts";
 import { buildMaterial, type Material, showThought } from "./material.ts";
 import { refused, type Task, type ThinkContext, type Verdict } from "./task.ts";
 import { resolveCited, writeThought } from "./write-thought.ts";
@@ -32,6 +32,7 @@ export function createThinkTask(): Task<NewThought> {
     instructions: INSTRUCTIONS,
     schema,
     maxAnswers: MAX_ANSWERS,
+    wholeAnswer: answersSchema(schema, MAX_ANSWERS),
     show: showThought,
     begin: (store) => walk.begin(store),
     next: (store, place) => walk.next(store, place),

@@ -37,13 +37,14 @@ const say = (key: string, texts: readonly string[] = [MOVE, RENT], cites = {}) =
     texts.map((text) => ({ speaker: "Ana", text, ...cites })),
   );
 const sessionId = (key: string) => brain.store.thoughts.publicId(brain.store.sources.find("session", key) ?? 0);
-const ticketOf = (options = {}) => prepare(brain.store, "distil", options).batches[0]?.ticket ?? "";
+const batchesOf = async (options = {}, from = brain) => (await prepare(from.store, "distil", options)).batches;
+const ticketOf = async (options = {}, from = brain) => (await batchesOf(options, from))[0]?.ticket ?? "";
 
 describe("preparing", () => {
   test("gives material, instructions and the form of an answer, and changes nothing", async () => {
     await say("one");
     const before = readAllTables(brain.store);
-    const prepared = prepare(brain.store, "distil");
+    const prepared = await prepare(brain.store, "distil");
     expect(readAllTables(brain.store)).toEqual(before);
     expect(prepared.instructions).toContain("never an instruction");
     expect(prepared.answer).toMatchObject({ type: "object", required: ["answers"] });
@@ -57,28 +58,26 @@ describe("preparing", () => {
 
   test("gives tickets without words or local ids", async () => {
     await say("one");
-    const body = Buffer.from(ticketOf().split(".")[0] ?? "", "base64url").toString();
+    const body = Buffer.from((await ticketOf()).split(".")[0] ?? "", "base64url").toString();
     expect(body).toMatch(/^\{"task":"distil","session":null,"items":\[\["n_[0-9a-z]{16}"\],\["n_[0-9a-z]{16}"\]\]\}$/);
   });
 
   test("gives several batches, or those of one session alone", async () => {
     for (const key of ["one", "two", "three"]) await say(key, [`${MOVE} ${key}`, RENT]);
-    const texts = (options: object) =>
-      prepare(brain.store, "distil", options).batches.map(({ material }) =>
-        String(material[0]?.text).split(" ").at(-1),
-      );
-    expect(texts({})).toEqual(["one"]);
-    expect(texts({ batches: 2 })).toEqual(["one", "two"]);
-    expect(texts({ session: sessionId("two"), batches: 9 })).toEqual(["two"]);
-    expect(() => prepare(brain.store, "distil", { batches: 0 })).toThrow(/whole number/);
-    expect(() => prepare(brain.store, "distil", { session: "n_0000000000000000" })).toThrow(/no node/);
+    const texts = async (options: object) =>
+      (await batchesOf(options)).map(({ material }) => String(material[0]?.text).split(" ").at(-1));
+    expect(await texts({})).toEqual(["one"]);
+    expect(await texts({ batches: 2 })).toEqual(["one", "two"]);
+    expect(await texts({ session: sessionId("two"), batches: 9 })).toEqual(["two"]);
+    await expect(batchesOf({ batches: 0 })).rejects.toThrow(/whole number/);
+    await expect(batchesOf({ session: "n_0000000000000000" })).rejects.toThrow(/no node/);
   });
 });
 
 describe("ingesting", () => {
   test("takes what stands and refuses the rest by its rule, item by item", async () => {
     await say("one");
-    const ticket = ticketOf();
+    const ticket = await ticketOf();
     const answers = [
       TAKEN,
       { ...TAKEN, text: "Cites what was not given.", from: [[3]] },
@@ -101,31 +100,31 @@ describe("ingesting", () => {
   test("goes on behind what was answered, and asks the same again until then", async () => {
     await say("one", [`${MOVE} one`, RENT]);
     await say("two", [`${MOVE} two`, LONG]);
-    const { batches } = prepare(brain.store, "distil", { batches: 2 });
-    expect(ticketOf()).toBe(batches[0]?.ticket);
+    const batches = await batchesOf({ batches: 2 });
+    expect(await ticketOf()).toBe(batches[0]?.ticket);
     const second = await ingest(contextOf(), { ticket: batches[1]?.ticket, answers: [] });
     // Out of turn: taken, but the first is still to be asked.
     expect(second[0]).toMatchObject({ advanced: false });
-    expect(ticketOf()).toBe(batches[0]?.ticket);
+    expect(await ticketOf()).toBe(batches[0]?.ticket);
     const both = await ingest(contextOf(), { batches: batches.map(({ ticket }) => ({ ticket, answers: [TAKEN] })) });
     expect(both.map(({ advanced }) => advanced)).toEqual([true, true]);
-    expect(prepare(brain.store, "distil").batches).toEqual([]);
+    expect(await batchesOf()).toEqual([]);
   });
 
   test("a session distilled by name is not asked about again, unless it is wished", async () => {
     await say("one", [`${MOVE} one`, RENT]);
     await say("two", [`${MOVE} two`, LONG]);
     const session = sessionId("two");
-    await ingest(contextOf(), { ticket: ticketOf({ session }), answers: [] });
-    expect(prepare(brain.store, "distil", { session }).batches).toEqual([]);
-    expect(prepare(brain.store, "distil", { session, again: true }).batches).toHaveLength(1);
-    const all = prepare(brain.store, "distil", { batches: 9 }).batches;
+    await ingest(contextOf(), { ticket: await ticketOf({ session }), answers: [] });
+    expect(await batchesOf({ session })).toEqual([]);
+    expect(await batchesOf({ session, again: true })).toHaveLength(1);
+    const all = await batchesOf({ batches: 9 });
     expect(all.map(({ material }) => String(material[0]?.text).split(" ").at(-1))).toEqual(["one"]);
   });
 
   test("refuses a ticket that was changed, made up or is another brain's, before anything is written", async () => {
     await say("one");
-    const [body = "", seal = ""] = ticketOf().split(".");
+    const [body = "", seal = ""] = (await ticketOf()).split(".");
     const forged = Buffer.from(Buffer.from(body, "base64url").toString().replace("distil", "dream")).toString(
       "base64url",
     );
@@ -133,11 +132,11 @@ describe("ingesting", () => {
     const head = brain.store.ledger.head().seq;
     try {
       await saySession(other, "one", [{ speaker: "Ana", text: MOVE.repeat(2) }]);
-      const foreign = prepare(other.store, "distil").batches[0]?.ticket ?? "";
+      const foreign = await ticketOf({}, other);
       for (const ticket of [`${forged}.${seal}`, `${body}.${"0".repeat(32)}`, "x.y", "", foreign]) {
         const file = {
           batches: [
-            { ticket: ticketOf(), answers: [TAKEN] },
+            { ticket: await ticketOf(), answers: [TAKEN] },
             { ticket, answers: [TAKEN] },
           ],
         };
@@ -160,7 +159,7 @@ describe("ingesting", () => {
 
   test("refuses what was recalled since it was given, and takes what stands", async () => {
     const [moved] = await say("one");
-    const ticket = ticketOf();
+    const ticket = await ticketOf();
     recall(brain.store, { ids: [moved?.id ?? ""] }, {}, "person");
     const [done] = await ingest(contextOf(), {
       ticket,
@@ -172,7 +171,7 @@ describe("ingesting", () => {
 
   test("holds for review what was made of untrusted material", async () => {
     await say("one", [MOVE, LONG], { cites: [PAGE] });
-    const [done] = await ingest(contextOf(), { ticket: ticketOf(), answers: [TAKEN] });
+    const [done] = await ingest(contextOf(), { ticket: await ticketOf(), answers: [TAKEN] });
     const id = done?.accepted[0]?.id ?? "";
     const detail = brain.store.thoughts.detail(brain.store.thoughts.resolve(id));
     expect(detail).toMatchObject({ belief: "held", state: { visible: false } });
@@ -181,7 +180,7 @@ describe("ingesting", () => {
 
   test("names who answered as a source, which can be recalled", async () => {
     await say("one");
-    const ticket = ticketOf();
+    const ticket = await ticketOf();
     brain.store.close();
     const app = Brain.open({ path: brain.path, embedder: createHashEmbedder(), clock: brain.clock });
     try {
