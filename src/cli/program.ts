@@ -702,7 +702,7 @@ function addCareCommands(program: DormouseCommand, report: Report): void {
     .option("--model <name>", "with --ingest: who answered, as the source of what is taken (default: host agent)")
     .examples("dormouse distil --prepare > material.json", "dormouse distil --ingest answers.json --model my-agent")
     .action(async (session: string | undefined, options: { batches: string }, command: Command) => {
-      const { runDistil } = await import("./commands/think.ts");
+      const { runDistil } = await import("./commands/distil.ts");
       report(await runDistil(invocationOf(command), session, options));
     });
   program

@@ -16,7 +16,8 @@ export function thinkPhase(name: TaskName): Phase {
   return async (context) => {
     const { store, dryRun, reports } = context;
     const hasFailed = reports.some(({ error }) => error !== undefined && /^(?:llm_|no_llm$)/.test(error.code));
-    const thinker = hasFailed ? null : await context.loadThinker();
+    if (hasFailed) return { planned: 0, applied: 0, details: { skipped: 1, failed_before: 1 } };
+    const thinker = await context.loadThinker();
     if (thinker === null) return { planned: 0, applied: 0, details: { skipped: 1 } };
     // Checking answers takes a library that a night without a model need not load.
     const [{ runTask }, { createTask }] = await Promise.all([
