@@ -16,7 +16,7 @@ import { resolveCited, writeThought } from "./write-thought.ts";
 /** Pairs of one request. */
 const PAIRS = 20;
 /** Similarity from which on two thoughts are taken to be about the same thing, on the scale of links (0 to 1000). */
-const LEAST_WEIGHT = 400;
+const LEAST_WEIGHT = 500;
 const KIND = "tension";
 
 const INSTRUCTIONS = `Each item of the material is a pair of thoughts, "a" and "b". Name the pairs of which both cannot be true of the same thing at the same time. Two that differ in detail, that speak of different things or people, that hold at different times ("when" tells when something was said), or of which one only adds to the other, do not contradict each other. When in doubt, leave the pair out.
