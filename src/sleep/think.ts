@@ -3,6 +3,8 @@
  * Without a model they are skipped and say so; once the model cannot be reached, the later ones leave it alone.
  */
 
+import type { Store } from "../store/store.ts";
+import { modelSource } from "../think/model-source.ts";
 import type { Share } from "../think/run-task.ts";
 import { TASK_NAMES, type TaskName } from "../think/task-names.ts";
 import type { Phase, PhaseContext, Thinker } from "./phase.ts";
@@ -19,6 +21,10 @@ export function thinkPhase(name: TaskName): Phase {
     if (hasFailed) return { planned: 0, applied: 0, details: { skipped: 1, failed_before: 1 } };
     const thinker = await context.loadThinker();
     if (thinker === null) return { planned: 0, applied: 0, details: { skipped: 1 } };
+    // Nothing that it says could stand.
+    if (store.read(() => isRecalled(store, thinker))) {
+      return { planned: 0, applied: 0, details: { skipped: 1, model_recalled: 1 } };
+    }
     // Checking answers takes a library that a night without a model need not load.
     const [{ runTask }, { createTask }] = await Promise.all([
       import("../think/run-task.ts"),
@@ -38,6 +44,12 @@ export function thinkPhase(name: TaskName): Phase {
       breathe: (done, total) => context.breathe(done, total),
     });
   };
+}
+
+function isRecalled(store: Store, { model }: Thinker): boolean {
+  const { type, key } = modelSource(model.name);
+  const sourceId = store.sources.find(type, key);
+  return sourceId !== null && store.legs.parent(sourceId)?.dead === true;
 }
 
 /** The part of what is left that this task may use, by the weights of those still to come tonight. */

@@ -54,7 +54,7 @@ export interface UndatedThought {
 }
 
 /** SQL condition: somebody other than a model says so, in a source that stands. */
-function isTold(alias: string): string {
+export function isTold(alias: string): string {
   return `(EXISTS (SELECT 1 FROM occurrence told CROSS JOIN source ts ON ts.node_id = told.source_id
       CROSS JOIN node tn ON tn.id = told.source_id
       WHERE told.node_id = ${alias}.id AND ts.type <> ${MODEL} AND ${unrecalled("tn")} AND tn.erased_by IS NULL)

@@ -11,9 +11,9 @@ import { type UndatedThought, undatedAbove, undatedBelow, undatedThought } from 
 import { answersSchema, numberSchema } from "./answer.ts";
 import { checkDateWords, type DaySpan, hintsAtTime, readDay } from "./date-words.ts";
 import { buildMaterial, cutText, type Material } from "./material.ts";
+import { modelSource } from "./model-source.ts";
 import { Span } from "./span.ts";
 import { type Place, refused, type Step, type Task, type ThinkContext, type Verdict } from "./task.ts";
-import { modelSource } from "./write-thought.ts";
 
 /** Texts of one request, and texts looked at for date words in one step. */
 const TEXTS = 20;

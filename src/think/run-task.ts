@@ -37,7 +37,10 @@ export interface TaskOutcome {
   readonly planned: number;
   /** Answers taken. */
   readonly applied: number;
-  /** requests; refused.RULE; invalid: requests without a valid answer; stopped: 1 when the share or the time ran out. */
+  /**
+   * requests; tokens; refused.RULE; invalid: requests without a valid answer; for_review: answers that were held;
+   * given_up: requests stepped over; stopped: 1 when the share or the time ran out.
+   */
   readonly details: Readonly<Record<string, number>>;
 }
 
@@ -90,6 +93,7 @@ class TaskNight {
       this.#run.commit(() => this.#save(step.place));
       await this.#run.breathe(this.#counts.get("requests") ?? 0, null);
     }
+    this.#counts.set("tokens", usedOf(this.#run.model).tokens - this.#before.tokens);
     return { planned: this.#planned, applied: this.#applied, details: Object.fromEntries(this.#counts) };
   }
 

@@ -7,14 +7,7 @@
 import { DormouseError, isUsageError } from "../core/errors.ts";
 import { isOwnOutput } from "../core/fence.ts";
 import { currentEmbedder } from "../core/ports.ts";
-import {
-  type Actor,
-  type Basis,
-  BELIEFS,
-  type ReferentTime,
-  type RememberResult,
-  type SourceInput,
-} from "../core/types.ts";
+import { type Actor, type Basis, BELIEFS, type ReferentTime, type RememberResult } from "../core/types.ts";
 import { digestValue, rememberAll } from "../remember/remember.ts";
 import { LOOSE_THREAD } from "../store/occurrences.ts";
 import type { Store } from "../store/store.ts";
@@ -22,6 +15,7 @@ import { type MaterialNode, materialNode, originsOf } from "../store/think-mater
 import { asIndexed, type NodeState } from "../store/thoughts.ts";
 import { isBlank, normaliseText } from "../text/normalise.ts";
 import type { Material } from "./material.ts";
+import { modelSource } from "./model-source.ts";
 import { type Rule, refused, type ThinkContext, type Verdict } from "./task.ts";
 
 const HELD = BELIEFS.indexOf("held");
@@ -76,11 +70,6 @@ export function resolveCited(
 function comeFromSeveral(store: Store, told: readonly MaterialNode[]): boolean {
   const [first = [], ...others] = told.map(({ id }) => originsOf(store.connection, id));
   return told.length > 1 && first.every((origin) => others.some((origins) => !origins.includes(origin)));
-}
-
-/** The source that a model's thoughts are met in. It speaks in every scope and is trusted no more than that. */
-export function modelSource(name: string): SourceInput {
-  return { type: "model", key: `sleep:${name}`, name: `sleep:${name}`, trust: "unknown" };
 }
 
 /** Writes what an answer proposes, or names the rule that it breaks. */

@@ -166,12 +166,20 @@ describe("recall of what a thought was distilled from", () => {
   test("of the model takes all that it made and nothing else", async () => {
     const turns = await say();
     await night(distilling());
-    const model = brain.store.thoughts.publicId(brain.store.sources.find("model", "sleep:scripted") ?? 0);
-    recall(brain.store, { ids: [model] }, {}, "person");
+    const { event } = recall(brain.store, { sources: "sleep:*" }, {}, "person");
     expect(made()[0]).toMatchObject({ visible: false });
     for (const { id } of turns) {
       expect(brain.store.thoughts.detail(brain.store.thoughts.resolve(id ?? "")).state.visible).toBe(true);
     }
+    // Nothing that it says could stand, so it is not asked; another one, or after an undo, is.
+    await say("two", [`${MOVE} Truly.`, `${RENT} Truly.`]);
+    const recalled = distilling();
+    const report = await night(recalled);
+    expect(report.phases[0]?.details).toEqual({ skipped: 1, model_recalled: 1 });
+    expect(recalled.requests).toEqual([]);
+    unrecall(brain.store, event ?? "", "person");
+    await night(recalled);
+    expect(recalled.requests).toHaveLength(1);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Thinking and dreaming: what is shown together, and what new thoughts may rest on. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { MS_PER_DAY } from "../../src/core/clock.ts";
 import { recall, unrecall } from "../../src/recall/recall.ts";
 import { runSleep, type SleepOptions } from "../../src/sleep/cycle.ts";
 import { expectAudited } from "../support/audit.ts";
@@ -145,6 +146,23 @@ describe("dreaming", () => {
     expect(made("dream")).toHaveLength(2);
     const anchors = model.of("dream").map(({ items }) => textsOf(items)[0] ?? "");
     expect(anchors.some((text) => text.includes("once said"))).toBe(false);
+  });
+
+  test("makes no core memory, however many thoughts it joins", async () => {
+    const told = [...(await say("one", ["well", "pump", "shed"])), ...(await say("two", ["roses", "lawn", "hedge"]))];
+    const model = createScriptedModel(({ task, items }) =>
+      task === "dream" ? [{ text: "All of the garden is one.", from: items.map(({ n }) => n) }] : [],
+    );
+    await night(model);
+    const [dream = ""] = made("dream");
+    expect(parentsOf(dream)).toHaveLength(6);
+    // Control: what a person says of the same thoughts becomes one.
+    const parents = told.map(({ id }) => id ?? "");
+    const [word] = await brain.remember({ content: "My garden is my life.", legs: [{ parents }], axiom: true });
+    brain.clock.advance(20 * MS_PER_DAY);
+    await night(model);
+    expect(detailOf(word?.id ?? "").kind).toBe("core memory");
+    expect(detailOf(dream).kind).toBe("dream");
   });
 
   test("shows nothing untrusted beside what is trusted more", async () => {

@@ -40,6 +40,12 @@ function doneWords({ planned, applied, details }: PhaseReport, dry: boolean): st
   return dry ? `${planned} planned` : `${applied} of ${planned} done`;
 }
 
+function whySkipped(phases: readonly PhaseReport[]): string {
+  const has = (detail: string) => phases.some(({ details }) => details?.[detail] === 1);
+  if (has("model_recalled")) return "the language model was recalled";
+  return has("failed_before") ? "the language model failed" : "no language model";
+}
+
 /** A line a phase: what was planned, what was done, how long it took; one line for all that were passed over. */
 export function renderSleepReport(report: SleepReport, style: Style): string {
   const skipped = report.phases.filter(({ details }) => details?.skipped === 1);
@@ -52,9 +58,8 @@ export function renderSleepReport(report: SleepReport, style: Style): string {
     return `  ${name.padEnd(width)}  ${done.padStart(22)}  ${style.dim(`${Math.round(tookMs)} ms`)}${failure}`;
   });
   if (skipped.length > 0) {
-    const hasFailed = skipped.some(({ details }) => details?.failed_before === 1);
     const names = skipped.map(({ name }) => name).join(", ");
-    lines.push(style.dim(`  skipped, ${hasFailed ? "the language model failed" : "no language model"}: ${names}`));
+    lines.push(style.dim(`  skipped, ${whySkipped(skipped)}: ${names}`));
   }
   const title = `sleep ${report.cycle}`;
   return [
