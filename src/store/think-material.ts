@@ -11,6 +11,8 @@ const SESSION = SOURCE_TYPES.indexOf("session");
 const PERSON = SOURCE_TYPES.indexOf("person");
 const SIMILAR = LINK_TYPES.indexOf("similar");
 const CONTRADICTS = LINK_TYPES.indexOf("contradicts");
+/** Kind of a time whose offset nobody knows. */
+const FLOATING = 2;
 /** Meetings of one thought that are looked at for where it comes from. */
 const PLACES_LOOKED_AT = 64;
 
@@ -239,14 +241,17 @@ export function undatedThought(connection: Connection, nodeId: number): UndatedT
 }
 
 /** Whole span in which thoughts were said or happened; null when one of them has no time. */
-export function spanOf(connection: Connection, nodeIds: readonly number[]): { from: number; to: number } | null {
+export function spanOf(
+  connection: Connection,
+  nodeIds: readonly number[],
+): { readonly from: number; readonly to: number; readonly floating: boolean } | null {
   const row = connection
-    .sql<{ from: number | null; to: number | null; known: number }>(
-      `SELECT min(n.referent_from) AS "from", max(n.referent_to) AS "to",
-         min(n.referent_kind > 0 AND n.referent_from IS NOT NULL AND n.referent_to IS NOT NULL) AS known
+    .sql<{ from: number | null; to: number | null; least: number; most: number }>(
+      `SELECT min(n.referent_from) AS "from", max(n.referent_to) AS "to", max(n.referent_kind) AS most,
+         min(iif(n.referent_from IS NULL OR n.referent_to IS NULL, 0, n.referent_kind)) AS least
        FROM json_each(?) wanted CROSS JOIN node n ON n.id = wanted.value`,
     )
     .get(JSON.stringify(nodeIds));
-  if (row === undefined || row.known !== 1 || row.from === null || row.to === null) return null;
-  return { from: row.from, to: row.to };
+  if (row === undefined || row.least === 0 || row.from === null || row.to === null) return null;
+  return { from: row.from, to: row.to, floating: row.most === FLOATING };
 }

@@ -27,12 +27,13 @@ export class AnchorWalk {
       above: (store, after, limit) => toldAbove(store.connection, after, limit),
       below: (store, upTo, limit) => toldBelow(store.connection, upTo, limit),
       idOf: ({ id }) => id,
+      top: (store) => highestThought(store.connection),
     });
     this.#materialOf = materialOf;
   }
 
   begin(store: Store): Place {
-    return this.#span.begin(store, highestThought(store.connection));
+    return this.#span.begin(store);
   }
 
   next(store: Store, from: Place): Step | null {

@@ -33,6 +33,7 @@ export function createDateTask(): Task<Inference> {
     above: (store, after, limit) => undatedAbove(store.connection, after, limit),
     below: (store, upTo, limit) => undatedBelow(store.connection, upTo, limit),
     idOf: ({ id }) => id,
+    top: (store) => highestThought(store.connection),
   });
   return {
     name: "date",
@@ -41,7 +42,7 @@ export function createDateTask(): Task<Inference> {
     maxAnswers: TEXTS,
     wholeAnswer: answersSchema(schema, TEXTS),
     show: showUndated,
-    begin: (store) => span.begin(store, highestThought(store.connection)),
+    begin: (store) => span.begin(store),
     next: (store, place) => nextTexts(store, place, span),
     take,
   };

@@ -126,7 +126,7 @@ async function take(context: ThinkContext, material: Material, { text, kind, fro
     kind,
     basis: "inferred",
     legs: cited.legs,
-    referent: said,
+    referent: said === null ? null : { from: said.from, to: said.to, ...(said.floating ? { floating: true } : {}) },
     mayReinforce: true,
   });
 }

@@ -20,6 +20,8 @@ const PASSED_OVER = 1_000;
 /** Batches of one file, at most. */
 const MAX_BATCHES = 50;
 const LONGEST_NAME = 100;
+const REPLY =
+  'Answer each batch by its own material. Write a file {"batches": [{"ticket": "…", "answers": […]}, …]} with the ticket of each batch copied whole, and give it to the same command with --ingest.';
 
 export interface PrepareOptions {
   /** `s_…` of the only session to distil. */
@@ -40,6 +42,8 @@ export interface PreparedBatch {
 export interface Prepared {
   readonly task: TaskName;
   readonly instructions: string;
+  /** How the answers are given back. */
+  readonly reply: string;
   /** JSON Schema of the answers to one batch. */
   readonly answer: Readonly<Record<string, unknown>>;
   /** None when there is nothing new to ask about. */
@@ -67,6 +71,7 @@ export async function prepare(store: Store, name: TaskName, options: PrepareOpti
   return {
     task: name,
     instructions: `${PREAMBLE}\n\n${task.instructions}`,
+    reply: REPLY,
     answer,
     batches: store.read(() => gatherBatches(store, task, options)),
   };

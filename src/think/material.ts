@@ -5,6 +5,8 @@
  */
 import { disarmFences, MATERIAL_OPEN_MARK } from "../core/fence.ts";
 import { freshBytes } from "../core/random.ts";
+import { firstDay } from "../core/referent.ts";
+import type { ThoughtView } from "../core/types.ts";
 import type { Store } from "../store/store.ts";
 import { materialNode } from "../store/think-material.ts";
 import type { TaskName } from "./task-names.ts";
@@ -79,12 +81,19 @@ export function showThought(store: Store, nodeIds: readonly number[]): Record<st
   const [nodeId] = nodeIds;
   if (nodeId === undefined) return null;
   const { kind, speaker, content, referent } = store.thoughts.detail(nodeId);
+  const when = showWhen(referent);
   return {
     kind,
     ...(speaker === null ? {} : { who: speaker }),
-    ...(referent?.from == null ? {} : { when: referent.from.slice(0, 16) }),
+    ...(when === null ? {} : { when }),
     text: cutText(content),
   };
+}
+
+/** The minute at UTC, or the day of a date without offset; null when nobody knows. */
+export function showWhen(referent: ThoughtView["referent"]): string | null {
+  if (referent?.from == null) return null;
+  return referent.floating === true ? firstDay(referent) : `${referent.from.slice(0, 16)}Z`;
 }
 
 /** The text, or its beginning with a mark that it goes on. */

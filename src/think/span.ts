@@ -10,6 +10,8 @@ export interface Sides<Row> {
   above(store: Store, after: number, limit: number): Row[];
   below(store: Store, upTo: number, limit: number): Row[];
   idOf(row: Row): number;
+  /** The highest id there is, of whatever row. */
+  top(store: Store): number;
 }
 
 export class Span<Row> {
@@ -25,8 +27,9 @@ export class Span<Row> {
     this.#sides = sides;
   }
 
-  /** Where the pass stands; one that never began stands at `top`, the highest id of all. */
-  begin(store: Store, top: number): Place {
+  /** Where the pass stands; one that never began stands at the top. */
+  begin(store: Store): Place {
+    const top = this.#sides.top(store);
     // The low cursor is kept one higher, since a cursor that is not there reads 0.
     const low = store.operations.cursor(this.#low);
     return low === 0
@@ -51,7 +54,10 @@ export class Span<Row> {
     if (side === "above") {
       const rows = this.#sides.above(store, place[this.#high] ?? 0, limit);
       const last = rows.at(-1);
-      return last === undefined ? null : { rows, place: { ...place, [this.#high]: idOf(last) } };
+      if (last !== undefined) return { rows, place: { ...place, [this.#high]: idOf(last) } };
+      // What was passed over need not be passed over again.
+      const top = this.#sides.top(store);
+      return top <= (place[this.#high] ?? 0) ? null : { rows, place: { ...place, [this.#high]: top } };
     }
     const low = place[this.#low] ?? 1;
     if (low <= 1) return null;

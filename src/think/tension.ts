@@ -8,7 +8,7 @@ import { disputeNodes } from "../remember/dispute.ts";
 import type { Store } from "../store/store.ts";
 import { highestLink, materialNode, pairsAbove, pairsBelow, type SimilarPair } from "../store/think-material.ts";
 import { answersSchema, numberSchema, textSchema } from "./answer.ts";
-import { buildMaterial, cutText, type Material } from "./material.ts";
+import { buildMaterial, cutText, type Material, showWhen } from "./material.ts";
 import { Span } from "./span.ts";
 import { type Place, refused, type Step, type Task, type ThinkContext, type Verdict } from "./task.ts";
 import { resolveCited, writeThought } from "./write-thought.ts";
@@ -30,6 +30,7 @@ export function createTensionTask(): Task<Tension> {
     above: (store, after, limit) => pairsAbove(store.connection, after, LEAST_WEIGHT, limit),
     below: (store, upTo, limit) => pairsBelow(store.connection, upTo, LEAST_WEIGHT, limit),
     idOf: ({ linkId }) => linkId,
+    top: (store) => highestLink(store.connection),
   });
   return {
     name: "tension",
@@ -38,7 +39,7 @@ export function createTensionTask(): Task<Tension> {
     maxAnswers: PAIRS,
     wholeAnswer: answersSchema(schema, PAIRS),
     show: showPair,
-    begin: (store) => span.begin(store, highestLink(store.connection)),
+    begin: (store) => span.begin(store),
     next: (store, place) => nextPairs(store, place, span),
     take,
   };
@@ -66,14 +67,17 @@ function nextPairs(store: Store, place: Place, span: Span<SimilarPair>): Step | 
 function showPair(store: Store, nodeIds: readonly number[]): Record<string, string> | null {
   const [a, b] = nodeIds.map((id) => store.thoughts.detail(id));
   if (a === undefined || b === undefined) return null;
-  const when = (name: string, from: string | null | undefined) => (from == null ? {} : { [name]: from.slice(0, 16) });
+  const when = (name: string, { referent }: typeof a) => {
+    const shown = showWhen(referent);
+    return shown === null ? {} : { [name]: shown };
+  };
   const who = (name: string, speaker: string | null) => (speaker === null ? {} : { [name]: speaker });
   return {
     ...who("a_who", a.speaker),
-    ...when("a_when", a.referent?.from),
+    ...when("a_when", a),
     a: cutText(a.content),
     ...who("b_who", b.speaker),
-    ...when("b_when", b.referent?.from),
+    ...when("b_when", b),
     b: cutText(b.content),
   };
 }
