@@ -9,8 +9,8 @@ import { checkCount } from "../core/limits.ts";
 import type { Store } from "../store/store.ts";
 import { type AppliedAnswer, applyAnswers, type RefusedAnswer } from "./apply-answers.ts";
 import { buildMaterial, type Material, PREAMBLE } from "./material.ts";
-import { savePlace } from "./run-task.ts";
-import type { Place, Task, ThinkContext } from "./task.ts";
+import { saveProgress } from "./run-task.ts";
+import type { Place, Progress, Task, ThinkContext } from "./task.ts";
 import type { TaskName } from "./task-names.ts";
 import { createTask } from "./tasks.ts";
 import { readTicket, type Ticket, writeTicket } from "./ticket.ts";
@@ -139,7 +139,7 @@ export async function ingest(context: ThinkContext, file: unknown): Promise<Inge
   for (const { task, ticket, answers, next } of given) {
     const material = store.read(() => restoreMaterial(store, task, ticket));
     const { accepted, refused } = await applyAnswers(task, context, material, answers);
-    if (next !== null) context.commit(() => savePlace(context, next));
+    if (next !== null) context.commit(() => saveProgress(store.operations, next));
     done.push({ task: ticket.task, accepted, refused, advanced: next !== null });
   }
   return done;
@@ -164,9 +164,10 @@ function readFile(file: unknown): z.infer<typeof batchSchema>[] {
 interface Turn {
   readonly task: Task;
   place: Place;
-  /** Materials of the step that is due, those that are not answered yet; and where it leads. */
+  /** Materials of the step that is due, those that are not answered yet. */
   due: Material[];
-  after: Place | null;
+  /** What is to be kept once they are: also of the steps without material before it. */
+  pending: Required<Progress>;
 }
 
 function keyOf({ task, session }: Ticket): string {
@@ -176,22 +177,30 @@ function keyOf({ task, session }: Ticket): string {
 async function beginTurn(store: Store, ticket: Ticket): Promise<Turn> {
   const session = store.read(() => resolveSession(store, ticket.session ?? undefined));
   const task = await createTask(ticket.task, session);
-  return { task, place: store.read(() => task.begin(store)), due: [], after: null };
+  const place = store.read(() => task.begin(store));
+  return { task, place, due: [], pending: { place, marked: [], unmarked: [] } };
 }
 
-/** The place behind the material if it is due and the last of its step; null otherwise. */
-function advance(store: Store, turn: Turn, material: Material): Place | null {
+/** What is to be kept if the material is due and the last of its step; null otherwise. */
+function advance(store: Store, turn: Turn, material: Material): Progress | null {
   for (let passed = 0; turn.due.length === 0 && passed < PASSED_OVER; passed++) {
     const step = turn.task.next(store, turn.place);
     if (step === null) return null;
-    if (step.materials.length === 0) turn.place = step.place;
-    else turn.due = [...step.materials];
-    turn.after = step.place;
+    turn.place = step.place;
+    turn.due = [...step.materials];
+    turn.pending = {
+      place: step.place,
+      marked: [...turn.pending.marked, ...(step.marked ?? [])],
+      unmarked: [...turn.pending.unmarked, ...(step.unmarked ?? [])],
+    };
   }
-  turn.due = turn.due.filter((due) => !isSame(due, material));
-  if (turn.due.length > 0 || turn.after === null) return null;
-  turn.place = turn.after;
-  return turn.place;
+  const left = turn.due.filter((due) => !isSame(due, material));
+  const isLast = turn.due.length > 0 && left.length === 0;
+  turn.due = left;
+  if (!isLast) return null;
+  const done = turn.pending;
+  turn.pending = { place: turn.place, marked: [], unmarked: [] };
+  return done;
 }
 
 function isSame(a: Material, b: Material): boolean {

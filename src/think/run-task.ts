@@ -6,9 +6,10 @@
 import { DormouseError } from "../core/errors.ts";
 import type { MeteredModel } from "../llm/budget.ts";
 import { askForValue } from "../llm/parse-reply.ts";
+import type { Store } from "../store/store.ts";
 import { applyAnswers } from "./apply-answers.ts";
 import { type Material, PREAMBLE, renderPrompt } from "./material.ts";
-import type { Place, Task, ThinkContext } from "./task.ts";
+import type { Place, Progress, Task, ThinkContext } from "./task.ts";
 
 /** Tokens of one answer, at most. */
 const MAX_TOKENS = 2_000;
@@ -90,7 +91,7 @@ class TaskNight {
         break;
       }
       place = step.place;
-      this.#run.commit(() => this.#save(step.place));
+      this.#run.commit(() => this.#save(step));
       await this.#run.breathe(this.#counts.get("requests") ?? 0, null);
     }
     this.#counts.set("tokens", usedOf(this.#run.model).tokens - this.#before.tokens);
@@ -165,9 +166,9 @@ class TaskNight {
     this.#run.commit(() => operations.moveCursor(this.#triesCursor, operations.cursor(this.#triesCursor) + 1));
   }
 
-  #save(place: Place): void {
+  #save(progress: Progress): void {
     const { operations } = this.#run.store;
-    savePlace(this.#run, place);
+    saveProgress(operations, progress);
     if (operations.cursor(this.#triesCursor) > 0) operations.dropCursor(this.#triesCursor);
   }
 
@@ -177,8 +178,10 @@ class TaskNight {
 }
 
 /** Inside a write transaction. */
-export function savePlace({ store }: Pick<ThinkContext, "store">, place: Place): void {
-  for (const [cursor, position] of Object.entries(place)) store.operations.moveCursor(cursor, position);
+export function saveProgress(operations: Store["operations"], { place, marked = [], unmarked = [] }: Progress): void {
+  for (const [cursor, position] of Object.entries(place)) operations.moveCursor(cursor, position);
+  for (const mark of marked) operations.moveCursor(mark, 1);
+  for (const mark of unmarked) operations.dropCursor(mark);
 }
 
 function usedOf(model: MeteredModel): Share {

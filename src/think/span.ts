@@ -49,6 +49,11 @@ export class Span<Row> {
     return null;
   }
 
+  /** Whether the pass has not come by this id yet. */
+  isAhead(place: Place, id: number): boolean {
+    return id > (place[this.#high] ?? 0) || id < (place[this.#low] ?? 1);
+  }
+
   #read(store: Store, side: "above" | "below", place: Place, limit: number): { rows: Row[]; place: Place } | null {
     const { idOf } = this.#sides;
     if (side === "above") {

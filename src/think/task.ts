@@ -12,10 +12,17 @@ import type { TaskName } from "./task-names.ts";
 /** Where a task stands: positions by the names of their cursors. */
 export type Place = Readonly<Record<string, number>>;
 
-/** What is asked next, perhaps nothing, and where the task stands once it is answered. */
-export interface Step {
-  readonly materials: readonly Material[];
+/** Where a task stands once a step is answered, as it is kept. */
+export interface Progress {
   readonly place: Place;
+  /** Names of marks that are to be set, and of those that have done their service. */
+  readonly marked?: readonly string[];
+  readonly unmarked?: readonly string[];
+}
+
+/** What is asked next, perhaps nothing, and where the task stands once it is answered. */
+export interface Step extends Progress {
+  readonly materials: readonly Material[];
 }
 
 /** What answers are applied with. */

@@ -223,6 +223,28 @@ describe("thinking", () => {
     expect(details).toMatchObject({ "refused.known": 1, "refused.too_similar": 2 });
   });
 
+  test("does not ask the next night about what was shown beside an anchor, and keeps no mark in the end", async () => {
+    const words = {
+      a: "apple pear plum cherry quince fig grape melon lemon lime date",
+      b: "oak elm ash birch beech fir pine larch yew alder maple",
+    };
+    for (const part of [1, 2, 3, 4]) {
+      for (const key of ["a", "b"] as const) {
+        await saySession(brain, `${key}${part}`, [{ speaker: "Ana", text: `${words[key]} ${part}` }]);
+      }
+    }
+    const model = createScriptedModel(() => []);
+    const alone = thinkerOf(model, { calls: 1, tokens: 99_999, minutes: 9 });
+    const marks = () =>
+      brain.store.connection.values<number>("SELECT count(*) FROM cursor WHERE name LIKE 'sleep.think.seen.%'").get();
+    await night(model, { phases: ["link", "think"], loadThinker: alone });
+    expect(model.requests.map(({ items }) => items.length)).toEqual([4]);
+    expect(marks()).toBe(3);
+    for (let nights = 0; nights < 3; nights++) await night(model, { phases: ["think"], loadThinker: alone });
+    expect(model.requests.map(({ items }) => new Set(textsOf(items)).size)).toEqual([4, 4]);
+    expect(marks()).toBe(0);
+  });
+
   test("reaches every told thought in turn, what is new first, and then asks nothing", async () => {
     const alone = { calls: 1, tokens: 99_999, minutes: 9 };
     const phases = ["link", "think"] as const;
