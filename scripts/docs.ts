@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { EXTRACT_WORDS } from "../src/cli/extract-words.ts";
 import { createProgram } from "../src/cli/program.ts";
+import { THINK_RULES } from "../src/cli/think-words.ts";
 import { packagePath } from "../src/core/package-path.ts";
 
 const REFERENCE = packagePath("src/cli/REFERENCE.md");
@@ -38,7 +39,7 @@ function renderCommand(command: Command, path: readonly string[]): string[] {
   ];
 }
 
-/** What the short words of an extraction's report mean. */
+/** What the short words of an extraction's report, and of refused answers, mean. */
 function renderWords(): string {
   const list = (words: Readonly<Record<string, string>>) =>
     Object.entries(words)
@@ -50,6 +51,8 @@ function renderWords(): string {
     `Files passed over (the name of a format alone means that it has no reader yet):\n\n${list(files)}\n`,
     `Records and blocks passed over:\n\n${list(records)}\n`,
     `Errors:\n\n${list(errors)}\n`,
+    "## Words of refused answers\n",
+    `Why \`think --ingest\`, \`distil --ingest\` and sleep did not take what a language model said:\n\n${list(THINK_RULES)}\n`,
   ].join("\n");
 }
 

@@ -78,6 +78,8 @@ import { WHOLE_CYCLE_CURSOR } from "./store/operations.ts";
 import { Store } from "./store/store.ts";
 import { LISTABLE_STATES, type ListFilter, type ThoughtDetail } from "./store/thoughts.ts";
 import type { VerifyOptions, VerifyProblem, VerifyReport } from "./store/verify.ts";
+import type { IngestedBatch, Prepared, PrepareOptions } from "./think/host-agent.ts";
+import type { TaskName } from "./think/task-names.ts";
 
 export type {
   BeliefChange,
@@ -88,6 +90,7 @@ export type {
   ExtractOptions,
   HistoryEntry,
   HistoryOptions,
+  IngestedBatch,
   LegChange,
   ListedModel,
   ListFilter,
@@ -97,6 +100,8 @@ export type {
   ModelStatus,
   NewLegs,
   PathStep,
+  Prepared,
+  PrepareOptions,
   RecallOptions,
   RecallPreview,
   RecallReport,
@@ -109,6 +114,7 @@ export type {
   SourceListing,
   SourceListOptions,
   StateChange,
+  TaskName,
   ThoughtDetail,
   ThoughtInspection,
   TrustChange,
@@ -168,6 +174,8 @@ const DEFAULT_LEDGER_LIMIT = 20;
 const TIMINGS_HELD = 16;
 /** How long something exclusive holds up others at most, when its process hangs. */
 const EXCLUSIVE_MS = 30_000;
+/** Who answers through `ingestThinking` when no name is given. */
+const HOST_AGENT = "host agent";
 
 /**
  * Analyses all words again after the analyser changed, while that takes a second or two. A larger brain is searched
@@ -359,8 +367,13 @@ export class Brain {
   /** Runs one cycle of sleep, by the numbers configured beside the brain where `options` have none. */
   async sleep(options: SleepOptions = {}): Promise<SleepReport> {
     const [{ runSleep }, { readConfig }] = await Promise.all([import("./sleep/cycle.ts"), import("./app/config.ts")]);
-    const config = { ...(await readConfig(this.path)).sleep, ...options.config };
-    return runSleep(this.#store, this.#models.current, { ...options, config }, this.#models.building);
+    const { sleep, llmBudget } = await readConfig(this.path);
+    const loadThinker = async () => {
+      const model = await this.languageModel();
+      return model === null ? null : { model, budget: llmBudget };
+    };
+    const config = { ...sleep, ...options.config };
+    return runSleep(this.#store, this.#models.current, { loadThinker, ...options, config }, this.#models.building);
   }
 
   /**
@@ -400,6 +413,28 @@ export class Brain {
     } finally {
       lease.release();
     }
+  }
+
+  /** What a host agent is to distil or think about, with a ticket for each batch. Changes nothing. */
+  async prepareThinking(task: TaskName, options: PrepareOptions = {}): Promise<Prepared> {
+    const { prepare } = await import("./think/host-agent.ts");
+    return prepare(this.#store, task, options);
+  }
+
+  /**
+   * Takes a host agent's answers through the rules that a configured model's go through.
+   * @param file `{ticket, answers}`, or `{batches: […]}` of these
+   * @param answeredBy the source of what is taken; recalling it takes all of that back
+   */
+  async ingestThinking(file: unknown, answeredBy: string = HOST_AGENT): Promise<IngestedBatch[]> {
+    const [{ ingest }, { readThresholds }] = await Promise.all([
+      import("./think/host-agent.ts"),
+      import("./sleep/thresholds.ts"),
+    ]);
+    const store = this.#store;
+    const duplicateCosine = store.read(() => readThresholds(store).duplicate);
+    const commit = <T>(fn: () => T) => store.write(fn);
+    return ingest({ store, embedder: this.#models.current, actor: "agent", answeredBy, duplicateCosine, commit }, file);
   }
 
   /**

@@ -762,6 +762,37 @@ function addCareCommands(program: DormouseCommand, report: Report): void {
       report(await runSleep(invocationOf(command), options));
     });
   program
+    .command("distil")
+    .description("let an agent distil thoughts from what was said in sessions; each rests on those very turns")
+    .argument("[session]", "s_… of one session (default: whatever is not distilled yet)")
+    .option("--prepare", "print what to distil, with instructions, as JSON; changes nothing")
+    .option("--ingest <file>", "take the agent's answers from this file; - reads standard input")
+    .option("--batches <n>", "with --prepare: so many pieces at most", "1")
+    .option("--again", "with --prepare and a session: from its beginning")
+    .option("--model <name>", "with --ingest: who answered, as the source of what is taken (default: host agent)")
+    .examples("dormouse distil --prepare > material.json", "dormouse distil --ingest answers.json --model my-agent")
+    .action(async (session: string | undefined, options: { batches: string }, command: Command) => {
+      const { runDistil } = await import("./commands/distil.ts");
+      report(await runDistil(invocationOf(command), session, options));
+    });
+  program
+    .command("think")
+    .description("let an agent think about thoughts; what it finds rests on them")
+    .option("--prepare", "print what to think about, with instructions, as JSON; changes nothing")
+    .option("--ingest <file>", "take the agent's answers from this file; - reads standard input")
+    .addOption(
+      new Option("--task <task>", "with --prepare: new thoughts, contradictions, dreams across sources, or dates")
+        .choices(["think", "tension", "dream", "date"])
+        .default("think"),
+    )
+    .option("--batches <n>", "with --prepare: so many pieces at most", "1")
+    .option("--model <name>", "with --ingest: who answered, as the source of what is taken (default: host agent)")
+    .examples("dormouse think --prepare --task tension > material.json", "dormouse think --ingest answers.json")
+    .action(async (options: { task: "think"; batches: string }, command: Command) => {
+      const { runThink } = await import("./commands/think.ts");
+      report(await runThink(invocationOf(command), options));
+    });
+  program
     .command("stats")
     .description("what the brain holds, in numbers")
     .option("--as-of <time>", AS_OF)

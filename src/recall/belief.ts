@@ -5,6 +5,7 @@
 import { DormouseError } from "../core/errors.ts";
 import { formatEventId } from "../core/ids.ts";
 import { type Actor, BELIEFS, type Belief } from "../core/types.ts";
+import { disputeNodes, isDisputed } from "../remember/dispute.ts";
 import {
   checkSupersession,
   endSupersession,
@@ -124,25 +125,10 @@ export function contradict(
   const reason = checkReason(options.reason);
   return store.write(() => {
     const pair = [stateOf(store, oneId), stateOf(store, otherId)] as const;
-    const [one, other] = pair;
-    if (one.id === other.id) {
-      throw new DormouseError("usage", `${one.publicId} cannot contradict itself`, { hint: "Name two thoughts." });
-    }
-    for (const node of pair) {
-      requireSpeaking(node);
-      requireUnmerged(store, node);
-    }
-    if (store.beliefs.linkBetween("contradicts", one.id, other.id) !== null) return unchanged(store, pair);
-    const { words } = storeWords(store, reason);
-    const seq = store.ledger.record({
-      kind: "belief.changed",
-      actor,
-      payload: { nodes: pair.map(({ publicId }) => publicId), reason: "disputed" },
-      ...(words === undefined ? {} : { commitment: words.commitment }),
-      changes: pair.map(({ id }) => ({ nodeId: id, axis: "belief", to: DISPUTED })),
-    });
-    if (words !== undefined) store.reasons.add(seq, words.id);
-    store.links.add([{ type: "contradicts", fromId: one.id, toId: other.id, weight: 1000 }], actor);
+    // Words that nothing refers to must not be stored.
+    const words = isDisputed(store, pair) ? undefined : storeWords(store, reason).words;
+    const seq = disputeNodes(store, pair, actor, words);
+    if (seq === null) return unchanged(store, pair);
     return changeOf(store, pair, seq);
   });
 }

@@ -27,13 +27,15 @@ import {
   type PhaseName,
   type PhaseReport,
   type SleepConfig,
+  type Thinker,
 } from "./phase.ts";
 import { promoteStanding } from "./promote.ts";
 import { shelveVectors } from "./shelve.ts";
+import { thinkPhase } from "./think.ts";
 import { calibrate } from "./thresholds.ts";
 import { keepInOrder } from "./upkeep.ts";
 
-export type { PhaseName, PhaseReport, SleepConfig };
+export type { PhaseName, PhaseReport, SleepConfig, Thinker };
 export { PHASE_NAMES };
 
 const LEASE = "sleep";
@@ -45,6 +47,11 @@ const PHASES: Record<PhaseName, Phase> = {
   calibrate,
   link: linkNeighbors,
   consolidate,
+  distil: thinkPhase("distil"),
+  think: thinkPhase("think"),
+  tension: thinkPhase("tension"),
+  dream: thinkPhase("dream"),
+  date: thinkPhase("date"),
   promote: promoteStanding,
   decay: decayUnheld,
   shelve: shelveVectors,
@@ -71,6 +78,8 @@ export interface SleepOptions {
   /** Who the events say it was; default sleep. */
   readonly actor?: Actor;
   readonly config?: Partial<SleepConfig>;
+  /** Who thinks and dreams, asked for once a phase needs it; null, the default: nobody. */
+  readonly loadThinker?: () => Promise<Thinker | null>;
 }
 
 export interface SleepReport {
@@ -97,7 +106,7 @@ export async function runSleep(
   const wanted = wantedPhases(options);
   const lease = options.dryRun === true ? null : store.leases.hold(LEASE, LEASE_MS);
   try {
-    const night = createNight({ store, embedder, loadBuilding }, options, lease);
+    const night = createNight({ store, embedder, loadBuilding, wanted }, options, lease);
     // What a killed recall left unfinished comes first: phases go by the states of rows.
     if (lease !== null) settleRecalls(store, night.actor, options.onProgress);
     for (const name of PHASE_NAMES) {
@@ -131,7 +140,7 @@ function wantedPhases({ phases = PHASE_NAMES, maxMinutes }: SleepOptions): Reado
   return new Set(phases);
 }
 
-type Given = Pick<PhaseContext, "store" | "embedder" | "loadBuilding">;
+type Given = Pick<PhaseContext, "store" | "embedder" | "loadBuilding" | "wanted">;
 
 type Night = Omit<PhaseContext, "breathe" | "reports"> & {
   readonly reports: PhaseReport[];
@@ -145,6 +154,7 @@ function createNight(given: Given, options: SleepOptions, lease: HeldLease | nul
   const endsAt = startedAt + (options.maxMinutes ?? Number.POSITIVE_INFINITY) * MS_PER_MINUTE;
   return {
     ...given,
+    loadThinker: once(options.loadThinker ?? (async () => null)),
     config: { ...DEFAULT_SLEEP_CONFIG, ...options.config },
     actor: options.actor ?? "sleep",
     dryRun: options.dryRun === true,
@@ -162,6 +172,15 @@ function createNight(given: Given, options: SleepOptions, lease: HeldLease | nul
         return fn();
       });
     },
+  };
+}
+
+/** Loads at the first call; what that one came to stands for the night. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load();
+    return loaded;
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Embedder, EmbedderSource } from "../core/ports.ts";
 import type { Actor } from "../core/types.ts";
+import type { LlmBudget, MeteredModel } from "../llm/budget.ts";
 import type { Store } from "../store/store.ts";
 import type { Forecast } from "./forecast.ts";
 
@@ -13,6 +14,11 @@ export const PHASE_NAMES = [
   "calibrate",
   "consolidate",
   "link",
+  "distil",
+  "think",
+  "tension",
+  "dream",
+  "date",
   "promote",
   "decay",
   "shelve",
@@ -25,7 +31,7 @@ export type PhaseName = (typeof PHASE_NAMES)[number];
 /** What one phase did. */
 export interface PhaseReport {
   readonly name: PhaseName;
-  /** Changes found due: vectors, links, merges and releases, permanence and kind changes, decays, repairs. */
+  /** Changes found due: vectors, links, merges and releases, a model's answers, permanence and kind changes, decays, repairs. */
   readonly planned: number;
   /** Changes made; 0 in a dry run. */
   readonly applied: number;
@@ -99,6 +105,12 @@ export const DEFAULT_SLEEP_CONFIG: SleepConfig = {
   cellRows: 160,
 };
 
+/** A language model for one night, and what it may cost in all. */
+export interface Thinker {
+  readonly model: MeteredModel;
+  readonly budget: LlmBudget;
+}
+
 /** What a phase works with. */
 export interface PhaseContext {
   readonly store: Store;
@@ -106,6 +118,13 @@ export interface PhaseContext {
   readonly embedder: EmbedderSource;
   /** Loads the embedder of the model that is being built, or that the active one's vectors are to be made again by. */
   readonly loadBuilding: () => Promise<Embedder | null>;
+  /**
+   * The night's language model, the same each time; null when none is configured: what needs one is skipped.
+   * @throws DormouseError `no_llm` when the configured one cannot be used
+   */
+  readonly loadThinker: () => Promise<Thinker | null>;
+  /** The phases of this cycle. */
+  readonly wanted: ReadonlySet<PhaseName>;
   readonly config: SleepConfig;
   readonly actor: Actor;
   readonly dryRun: boolean;

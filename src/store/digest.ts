@@ -8,7 +8,7 @@ import { createHash, createHmac } from "node:crypto";
 const DIGEST_BYTES = 16;
 
 /** Domains of use; a digest of one never equals a digest of another. */
-export type DigestPurpose = "value" | "label" | "source" | "record" | "file" | "mention" | "parents";
+export type DigestPurpose = "value" | "label" | "source" | "record" | "file" | "mention" | "parents" | "material";
 
 /** HMAC-SHA-256 over the purpose and the length-prefixed parts, cut to 16 bytes. */
 export type KeyedDigest = (purpose: DigestPurpose, ...parts: readonly string[]) => Buffer;

@@ -74,6 +74,7 @@ export const EVENT_KINDS = [
   "thread.split",
   "occurrence.ended",
   "occurrence.moved",
+  "occurrence.dated",
   "decayed",
   "revived",
   "merged",

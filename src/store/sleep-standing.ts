@@ -5,6 +5,7 @@
 import { ACTORS, LINK_TYPES, PERMANENCES } from "../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { AXES } from "./ledger.ts";
+import { isTold } from "./think-material.ts";
 import { visible } from "./visibility.ts";
 
 const EARNED = PERMANENCES.indexOf("earned");
@@ -73,7 +74,7 @@ const madeBySleep = (alias: string) =>
      AND e.actor = ${SLEEP})`;
 
 /**
- * Visible thoughts with at least this structural score (doubled), best first, ties by id. Only edges between
+ * Visible told thoughts with at least this structural score (doubled), best first, ties by id. Only edges between
  * visible thoughts count, and a thought without any derivation, mention or other typed link has no score. What a
  * thought that sleep made rests on counts for neither of the two: sleep would choose what it dreams of by its dreams.
  */
@@ -101,6 +102,7 @@ export function centralThoughts(connection: Connection, minScore: number, limit:
            (SELECT count(*) FROM link l JOIN node o ON o.id = l.from_id
              WHERE l.to_id = s.id AND l.type = ${SIMILAR} AND l.ended_seq IS NULL AND ${visible("o")})) AS score
          FROM structural s JOIN node n ON n.id = s.id WHERE s.score + ${2 * SIMILAR_SCORE * SIMILAR_COUNTED} >= @minScore
+           AND ${isTold("n")}
        ) WHERE score >= @minScore ORDER BY score DESC, id LIMIT @limit`,
     )
     .all({ minScore, limit });

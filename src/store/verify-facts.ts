@@ -117,6 +117,10 @@ export function factsOfEvent(kind: string, payload: Payload): string[] {
         facts.push(`end of occurrence ${node} ${String(payload.source)} ${String(ordinal)}`);
       }
       break;
+    case "occurrence.dated":
+      facts.push(`end of occurrence ${node} ${String(payload.source)} ${String(payload.ordinal)}`);
+      facts.push(`occurrence ${node} ${canonicalJson(payload.occurrence ?? null)}`);
+      break;
     case "link.added":
       facts.push(digestFact("links", Number(payload.count), String(payload.rows)));
       break;
@@ -329,8 +333,8 @@ export class RowFacts {
 
   *#occurrences(): Generator<RowFact> {
     const sql = `SELECT node_id AS nodeId, source_id AS sourceId, thread, ordinal, speaker_id AS speakerId,
-        referent_from AS referentFrom, referent_to AS referentTo, referent_kind AS referentKind, event_seq AS seq
-      FROM occurrence`;
+        referent_from AS referentFrom, referent_to AS referentTo, referent_kind AS referentKind, event_seq AS seq,
+        ended_seq AS endedSeq FROM occurrence`;
     for (const row of this.#rows<OccurrencePlace>(sql, "event_seq")) {
       const source = this.#ids.node(row.sourceId);
       const { ordinal, thread } = this.#moves.firstPlace(source, row);
@@ -518,6 +522,7 @@ interface OccurrencePlace {
   readonly referentTo: number | null;
   readonly referentKind: number;
   readonly seq: number;
+  readonly endedSeq: number | null;
 }
 
 /** Events that gave occurrences other places, by source, the newest first: what they did is taken back. */
@@ -547,7 +552,8 @@ class PlaceMoves {
     let { ordinal, thread } = row;
     for (const move of this.#bySource.get(source) ?? []) {
       if (move.seq <= row.seq) break;
-      ordinal = move.back.get(ordinal) ?? ordinal;
+      // What had ended by then stayed where it was.
+      if (row.endedSeq === null || row.endedSeq > move.seq) ordinal = move.back.get(ordinal) ?? ordinal;
       if (move.thread === thread) thread = 0;
     }
     return { ordinal, thread };

@@ -146,6 +146,14 @@ function isExplained(store: Store, table: string, row: Row, old: Row | undefined
       return Object.keys(row).every(
         (column) => isSame(row[column], old?.[column]) || column === "materialised" || column === "released",
       );
+    case "mention":
+      // It follows its meeting to the row that has the time.
+      return Object.keys(row).every(
+        (column) =>
+          isSame(row[column], old?.[column]) ||
+          (column === "occurrence_id" &&
+            has("SELECT 1 FROM occurrence WHERE id = ? AND event_seq > ?", row[column], head)),
+      );
     case "occurrence":
       return Object.keys(row).every(
         (column) => isSame(row[column], old?.[column]) || isMoved(store, row, column, head),

@@ -36,15 +36,36 @@ function readMinutes(text: string): number {
   return minutes;
 }
 
-/** A line a phase: what was planned, what was done, how long it took. */
+type PhaseReport = SleepReport["phases"][number];
+
+/** What a phase did; one that asks a language model asks only when it really sleeps. */
+function doneWords({ planned, applied, details }: PhaseReport, dry: boolean): string {
+  if (dry && details?.requests !== undefined) return `${details.requests} requests`;
+  return dry ? `${planned} planned` : `${applied} of ${planned} done`;
+}
+
+function whySkipped(phases: readonly PhaseReport[]): string {
+  const has = (detail: string) => phases.some(({ details }) => details?.[detail] === 1);
+  if (has("model_recalled")) return "the language model was recalled";
+  return has("failed_before") ? "the language model failed" : "no language model";
+}
+
+/** A line a phase: what was planned, what was done, how long it took; one line for all that were passed over. */
 export function renderSleepReport(report: SleepReport, style: Style): string {
-  const width = Math.max(...report.phases.map(({ name }) => name.length), 0);
-  const lines = report.phases.map(({ name, planned, applied, tookMs, error, details }) => {
+  const skipped = report.phases.filter(({ details }) => details?.skipped === 1);
+  const ran = report.phases.filter((phase) => !skipped.includes(phase));
+  const width = Math.max(...ran.map(({ name }) => name.length), 0);
+  const lines = ran.map((phase) => {
+    const { name, tookMs, error, details } = phase;
     if (name === "gc" && error === undefined) return `  ${name.padEnd(width)}  ${renderGarbage(details)}`;
-    const done = report.dryRun ? `${planned} planned` : `${applied} of ${planned} done`;
+    const done = doneWords(phase, report.dryRun);
     const failure = error === undefined ? "" : `  failed: ${error.message} (${error.code})`;
     return `  ${name.padEnd(width)}  ${done.padStart(22)}  ${style.dim(`${Math.round(tookMs)} ms`)}${failure}`;
   });
+  if (skipped.length > 0) {
+    const names = skipped.map(({ name }) => name).join(", ");
+    lines.push(style.dim(`  skipped, ${whySkipped(skipped)}: ${names}`));
+  }
   const title = `sleep ${report.cycle}`;
   return [
     `${title}${report.dryRun ? " (dry run, nothing changed)" : ""}, ${Math.round(report.tookMs)} ms`,
