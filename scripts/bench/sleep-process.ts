@@ -16,6 +16,8 @@ export interface SleepStep {
 
 export interface SleepStepResult {
   readonly seconds: number;
+  /** Of the processor, which other work on the machine does not lengthen as it does the seconds. */
+  readonly cpuSeconds: number;
   readonly peakBytes: number;
   /** What each phase of a sleep took, in order; empty for the other steps. */
   readonly phases: readonly { readonly name: string; readonly tookMs: number; readonly stopped: boolean }[];
@@ -25,6 +27,7 @@ async function main(): Promise<void> {
   const step = JSON.parse(process.argv[2] ?? "") as SleepStep;
   const brain = Brain.open({ path: step.path, create: step.kind === "fill" || step.kind === "copies" });
   const started = performance.now();
+  const cpuBefore = process.cpuUsage();
   let phases: SleepStepResult["phases"] = [];
   try {
     if (step.kind === "fill") await fillBrain(brain, step.nodes);
@@ -34,7 +37,13 @@ async function main(): Promise<void> {
   } finally {
     brain.close();
   }
-  const result: SleepStepResult = { seconds: (performance.now() - started) / 1000, peakBytes: peakMemory(), phases };
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const result: SleepStepResult = {
+    seconds: (performance.now() - started) / 1000,
+    cpuSeconds: (user + system) / 1e6,
+    peakBytes: peakMemory(),
+    phases,
+  };
   process.send?.(result);
 }
 
