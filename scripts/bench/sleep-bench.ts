@@ -1,6 +1,6 @@
 /**
- * Time and peak memory of sleep by brain size: over a brain that never slept, and again over the same one
- * unchanged. Every step runs in a process of its own, so that one peak does not hide another.
+ * Time and peak memory of sleep by brain size: over a brain that never slept, again over the same one unchanged, and
+ * over brains of nothing but near-copies of one note. Every step runs in a process of its own, so that one peak does not hide another.
  */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -10,9 +10,13 @@ import type { SleepStep, SleepStepResult } from "./sleep-process.ts";
 
 const MIB = 1024 * 1024;
 
+const BRAINS = ["new", "unchanged", "copies of one note"] as const;
+/** Near-copies of one note: what costs the square of them elsewhere. */
+const COPIES = [500, 1_000, 2_000];
+
 interface SleepFigures extends SleepStepResult {
   readonly nodes: number;
-  readonly brain: "new" | "unchanged";
+  readonly brain: (typeof BRAINS)[number];
   /** Peak of a process that only opened and searched the brain. */
   readonly idleBytes: number;
 }
@@ -34,13 +38,29 @@ export async function benchSleep(
       measured.push({ nodes, brain, ...(await runStep({ kind: "sleep", path, nodes })), idleBytes: idle.peakBytes });
     }
   }
+  for (const nodes of COPIES) {
+    const path = shelf.pathOf(`copies-${nodes}.db`);
+    onProgress(`sleeping over ${nodes} copies of one note`);
+    await runStep({ kind: "copies", path, nodes });
+    const idle = await runStep({ kind: "open", path, nodes });
+    const slept = await runStep({ kind: "sleep", path, nodes });
+    measured.push({ nodes, brain: "copies of one note", ...slept, idleBytes: idle.peakBytes });
+  }
   return {
     name: "sleep",
     title: "one cycle of sleep",
-    head: ["brain", "thoughts", "seconds", "a doubling", "peak MiB", "a doubling", "idle MiB", "longest phase"],
-    rows: (["new", "unchanged"] as const).flatMap((brain) =>
-      formatRows(measured.filter((entry) => entry.brain === brain)),
-    ),
+    head: [
+      "brain",
+      "thoughts",
+      "seconds",
+      "CPU seconds",
+      "a doubling",
+      "peak MiB",
+      "a doubling",
+      "idle MiB",
+      "longest phase",
+    ],
+    rows: BRAINS.flatMap((brain) => formatRows(measured.filter((entry) => entry.brain === brain))),
     notes: [
       "peak: largest resident memory of the process that slept; idle: of one that only opened and searched the brain",
       "a phase marked * stopped at its bound of work or time and goes on in the next cycle",
@@ -50,13 +70,14 @@ export async function benchSleep(
 }
 
 function formatRows(measured: readonly SleepFigures[]): string[][] {
-  const seconds = measured.map((entry) => ({ nodes: entry.nodes, value: entry.seconds }));
+  const cpu = measured.map((entry) => ({ nodes: entry.nodes, value: entry.cpuSeconds }));
   const peaks = measured.map((entry) => ({ nodes: entry.nodes, value: entry.peakBytes }));
   return measured.map((entry, index) => [
     entry.brain,
     String(entry.nodes),
     entry.seconds.toFixed(2),
-    formatGrowth(seconds, index),
+    entry.cpuSeconds.toFixed(2),
+    formatGrowth(cpu, index),
     (entry.peakBytes / MIB).toFixed(0),
     formatGrowth(peaks, index),
     (entry.idleBytes / MIB).toFixed(0),

@@ -104,9 +104,10 @@ function gatherVisits(
   const degreeOf = (nodeId: number) => countSimilar(store.connection, nodeId, config.linkDegree);
   return nodes.flatMap(({ id, scopeId }) => {
     if (forecast.absorbed.has(id)) return [];
+    const degree = degreeOf(id);
+    const least = degree === 0 ? thresholds.kin : thresholds.link;
     const neighbors = search(id, scopeId, k).filter(
-      ({ nodeId, cosine }) =>
-        cosine >= thresholds.kin && !forecast.absorbed.has(nodeId) && hasWords(store, nodeId, cosine),
+      ({ nodeId, cosine }) => cosine >= least && !forecast.absorbed.has(nodeId) && hasWords(store, nodeId, cosine),
     );
     if (neighbors.length === 0) return [];
     const sequence = store.occurrences.sequenceNeighbors([id], SEQUENCE_FAN_OUT);
@@ -116,7 +117,7 @@ function gatherVisits(
       const isAdjacent = adjacent.has(nodeId);
       return { nodeId, cosine, isLinked, isAdjacent, degree: isLinked || isAdjacent ? 0 : degreeOf(nodeId) };
     });
-    return [{ nodeId: id, degree: degreeOf(id), near }];
+    return [{ nodeId: id, degree, near }];
   });
 }
 
