@@ -157,7 +157,11 @@ export async function linkNeighbors(context: PhaseContext): Promise<PhaseOutcome
       stopped = 1;
       break;
     }
-    const look = search ?? (round.cells > 0 ? createCellSearch(store, round.cells) : createExactSearch(store));
+    const look = search ?? (await createSearch(context, round.cells));
+    if (look === null) {
+      stopped = 1;
+      break;
+    }
     search = look;
     const links = store.read(() => {
       const seen = gatherVisits(context, step.nodes, look, thresholds);
@@ -175,6 +179,15 @@ export async function linkNeighbors(context: PhaseContext): Promise<PhaseOutcome
     await context.breathe(visits, total);
   }
   return { planned, applied, details: { visited: visits, cells: round.cells, stopped } };
+}
+
+/** Null when time ran out while vectors were sorted. */
+async function createSearch(context: PhaseContext, cells: number): Promise<NeighborSearch | null> {
+  if (cells === 0) return createExactSearch(context.store);
+  return createCellSearch(context.store, cells, async () => {
+    await context.breathe(0, null);
+    return context.dryRun || !context.isTimeUp();
+  });
 }
 
 /** Counts what arrived since the last round; an interrupted round is taken up as it was. */

@@ -19,6 +19,8 @@ const PROBES = 16;
 const OVERSIZE = 4;
 /** Vectors that a centre is fitted to. */
 const SAMPLE_PER_CELL = 16;
+/** Vectors sorted between two looks at the time. */
+const SORTED_BETWEEN = 5_000;
 
 export function createExactSearch(store: Store): NeighborSearch {
   return (nodeId, scopeId, k) => nearestExactly(store, nodeId, scopeId, k);
@@ -52,12 +54,19 @@ interface CellRows extends Rows {
 /**
  * Sorts the visible vectors into about `cells` cells. Memory: twice the vectors while sorting, once afterwards, and
  * about 30 bytes a node. The same vectors give the same cells, whatever was looked up before.
+ * @param goOn asked every few thousand vectors, some hundred milliseconds of sorting; false ends it
+ * @returns null when it was ended
  */
-export function createCellSearch(store: Store, cells: number): NeighborSearch {
+export async function createCellSearch(
+  store: Store,
+  cells: number,
+  goOn: () => Promise<boolean> = async () => true,
+): Promise<NeighborSearch | null> {
   const loaded = store.read(() => loadRows(store));
   const count = loaded.ids.length;
   if (count === 0) return () => [];
-  const rows = sortIntoCells(loaded, Math.max(1, Math.min(cells, count)));
+  const rows = await sortIntoCells(loaded, Math.max(1, Math.min(cells, count)), goOn);
+  if (rows === null) return null;
   const places = new Map<number, number>();
   for (let row = 0; row < count; row++) places.set(rows.ids[row] as number, row);
   const toCenters = new Squares(rows.dimensions);
@@ -109,13 +118,16 @@ function loadRows(store: Store): Rows {
   };
 }
 
-function sortIntoCells(rows: Rows, wanted: number): CellRows {
+async function sortIntoCells(rows: Rows, wanted: number, goOn: () => Promise<boolean>): Promise<CellRows | null> {
   const count = rows.ids.length;
   const { dimensions } = rows;
   const centers = clusterVectors(sampleOf(rows, wanted * SAMPLE_PER_CELL), dimensions, wanted);
   const finder = new CenterFinder(centers, dimensions);
   const members: number[][] = Array.from({ length: centers.length / dimensions }, () => []);
-  for (let row = 0; row < count; row++) members[finder.nearest(vectorsOf(rows, row, row + 1))]?.push(row);
+  for (let row = 0; row < count; row++) {
+    if (row % SORTED_BETWEEN === 0 && !(await goOn())) return null;
+    members[finder.nearest(vectorsOf(rows, row, row + 1))]?.push(row);
+  }
   const most = Math.max(1, Math.ceil((OVERSIZE * count) / members.length));
   const pieces = members.flatMap((list, cell) =>
     Array.from({ length: Math.ceil(list.length / most) }, (_, piece) => ({

@@ -88,7 +88,8 @@ export function planThresholds({ random, nearest }: CosineSample): Thresholds & 
 }
 
 /** Calibrates a brain that never was, has another model by now, or has grown by a tenth. */
-export function calibrate({ store, config, dryRun, forecast, commit }: PhaseContext): PhaseOutcome {
+export async function calibrate(context: PhaseContext): Promise<PhaseOutcome> {
+  const { store, config, dryRun, forecast, commit } = context;
   const model = store.models.active();
   const vectors = model === null ? 0 : store.vectors.count();
   const known = store.operations.gauge(MODEL_GAUGES.vectors);
@@ -97,7 +98,8 @@ export function calibrate({ store, config, dryRun, forecast, commit }: PhaseCont
   const knowsKin = store.operations.gauge(MODEL_GAUGES.kin) !== null;
   const isCurrent = isOfModel && knowsKin && known !== null && vectors < known * GROWTH;
   if (isCurrent) return { planned: 0, applied: 0 };
-  const sample = store.read(() => measureCosines(store, config.calibrationSample, vectors));
+  const sample = await measureCosines(context, vectors);
+  if (sample === null) return { planned: 1, applied: 0, details: { stopped: 1 } };
   if (sample.nearest.length < config.calibrationMinNodes / 2) return { planned: 0, applied: 0 };
   const thresholds = planThresholds(sample);
   if (dryRun) {
@@ -122,19 +124,28 @@ export function calibrate({ store, config, dryRun, forecast, commit }: PhaseCont
   return { planned: 1, applied: 1, details: { sampled: sample.nearest.length } };
 }
 
-function measureCosines(store: Store, limit: number, vectors: number): CosineSample {
-  const sampled = sampleThoughts(store.connection, limit).flatMap(({ id, scopeId }) => {
-    const vector = store.vectors.get(id);
-    return vector === null || vector.every((value) => value === 0) ? [] : [{ id, scopeId, vector }];
-  });
+/** Null when time ran out. */
+async function measureCosines(context: PhaseContext, vectors: number): Promise<CosineSample | null> {
+  const { store, config } = context;
+  const sampled = store.read(() =>
+    sampleThoughts(store.connection, config.calibrationSample).flatMap(({ id, scopeId }) => {
+      const vector = store.vectors.get(id);
+      return vector === null || vector.every((value) => value === 0) ? [] : [{ id, scopeId, vector }];
+    }),
+  );
   const random = sampled.flatMap(({ vector }, index) =>
     sampled.slice(0, index).map((other) => cosineOf(vector, other.vector)),
   );
   const queries = Math.max(MIN_NEIGHBOR_QUERIES, Math.floor(NEIGHBOR_COMPARISONS / vectors));
   const step = Math.max(1, Math.ceil(sampled.length / queries));
-  const nearest = sampled
-    .filter((_, index) => index % step === 0)
-    .flatMap(({ id, scopeId }) => nearestExactly(store, id, scopeId, 1).map(({ cosine }) => cosine));
+  const asked = sampled.filter((_, index) => index % step === 0);
+  const nearest: number[] = [];
+  for (const [index, { id, scopeId }] of asked.entries()) {
+    if (!context.dryRun && context.isTimeUp()) return null;
+    const [neighbor] = store.read(() => nearestExactly(store, id, scopeId, 1));
+    if (neighbor !== undefined) nearest.push(neighbor.cosine);
+    await context.breathe(index + 1, asked.length);
+  }
   return { random: random.sort((a, b) => a - b), nearest: nearest.sort((a, b) => a - b) };
 }
 

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MS_PER_DAY } from "../../src/core/clock.ts";
 import { PHASE_NAMES, runSleep } from "../../src/sleep/cycle.ts";
 import { WHOLE_CYCLE_CURSOR } from "../../src/store/operations.ts";
+import { Store } from "../../src/store/store.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 import { readSleepState } from "../support/sleep-state.ts";
 
@@ -34,11 +35,11 @@ describe("a cycle of sleep", () => {
   });
 
   it("ends after the batch in which it is called off, and the next one ends where one alone would have", async () => {
-    const twin = createTestStore();
-    await twin.remember(...TEXTS);
-    twin.clock.advance(40 * MS_PER_DAY);
-    await runSleep(twin.store, twin.embedder, { config: UNLINKED });
-    const calm = readSleepState(twin.store);
+    const path = `${brain.path}.twin`;
+    brain.store.connection.db.prepare("VACUUM INTO ?").run(path);
+    const twin = Store.open(path, brain.clock);
+    await runSleep(twin, brain.embedder, { config: UNLINKED });
+    const calm = readSleepState(twin);
     twin.close();
 
     const stop = new AbortController();
@@ -47,7 +48,7 @@ describe("a cycle of sleep", () => {
       signal: stop.signal,
       config: UNLINKED,
       onProgress: ({ stage }) => {
-        if (stage !== "decay") return;
+        if (stage !== "link") return;
         batches += 1;
         stop.abort();
       },
@@ -55,18 +56,36 @@ describe("a cycle of sleep", () => {
     expect(batches).toBe(1);
     expect(report.interrupted).toBe(true);
     const last = report.phases.at(-1);
-    expect(last).toMatchObject({ name: "decay", details: { stopped: 1 } });
+    expect(last).toMatchObject({ name: "link", details: { stopped: 1 } });
     expect(last?.applied).toBeGreaterThan(0);
-    expect(last?.applied).toBeLessThan(900);
+    expect(last?.applied).toBeLessThan(calm.links.length);
     expect(restedAt()).toBeNull();
     expect(brain.store.leases.get("sleep")).toBeNull();
 
     await runSleep(brain.store, brain.embedder, { config: UNLINKED });
-    const { decays, merges, vectors } = readSleepState(brain.store);
-    expect([decays, merges, vectors].map(({ length }) => length)).toEqual(
-      [calm.decays, calm.merges, calm.vectors].map(({ length }) => length),
-    );
+    expect(readSleepState(brain.store)).toEqual(calm);
     expect(restedAt()).not.toBeNull();
+  });
+
+  it.each([
+    ["calibrate", {}],
+    ["link", { exactComparisons: 1 }],
+  ] as const)("is heard in %s before anything was written there", async (phase, config) => {
+    const stop = new AbortController();
+    const before = brain.store.ledger.head().seq;
+    const report = await runSleep(brain.store, brain.embedder, {
+      config,
+      signal: stop.signal,
+      onProgress: ({ stage }) => {
+        if (stage === phase) stop.abort();
+      },
+    });
+    expect(report.phases.at(-1)).toMatchObject({ name: phase, applied: 0, details: { stopped: 1 } });
+    expect(brain.store.ledger.head().seq).toBe(before);
+    const next = await runSleep(brain.store, brain.embedder, { config });
+    const { phases } = next;
+    expect(phases.find(({ name }) => name === "calibrate")?.applied).toBe(phase === "calibrate" ? 1 : 0);
+    expect(phases.find(({ name }) => name === "link")?.details).toMatchObject({ visited: 900, stopped: 0 });
   });
 
   it("begins no phase when it was called off before", async () => {
