@@ -7,8 +7,7 @@ import { Store } from "../../src/store/store.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
 import { readSleepState } from "../support/sleep-state.ts";
 
-/** Texts that nothing links, so that all of them decay. */
-const UNLINKED = { linkDegree: 0 };
+/** Texts that share no word. */
 const TEXTS = Array.from({ length: 900 }, (_, index) =>
   [1, 2, 3, 4, 5, 6].map((part) => `w${index}x${part}`).join(" "),
 );
@@ -38,7 +37,7 @@ describe("a cycle of sleep", () => {
     const path = `${brain.path}.twin`;
     brain.store.connection.db.prepare("VACUUM INTO ?").run(path);
     const twin = Store.open(path, brain.clock);
-    await runSleep(twin, brain.embedder, { config: UNLINKED });
+    await runSleep(twin, brain.embedder);
     const calm = readSleepState(twin);
     twin.close();
 
@@ -46,7 +45,6 @@ describe("a cycle of sleep", () => {
     let batches = 0;
     const report = await runSleep(brain.store, brain.embedder, {
       signal: stop.signal,
-      config: UNLINKED,
       onProgress: ({ stage }) => {
         if (stage !== "link") return;
         batches += 1;
@@ -62,7 +60,7 @@ describe("a cycle of sleep", () => {
     expect(restedAt()).toBeNull();
     expect(brain.store.leases.get("sleep")).toBeNull();
 
-    await runSleep(brain.store, brain.embedder, { config: UNLINKED });
+    await runSleep(brain.store, brain.embedder);
     expect(readSleepState(brain.store)).toEqual(calm);
     expect(restedAt()).not.toBeNull();
   });
