@@ -1,7 +1,7 @@
 /** `dormouse metrics`: the numbers that each night's sleep left, a line a name with its course. */
-import type { MetricsQuery, MetricsReport } from "../../app.ts";
+import type { MetricSeries, MetricsQuery, MetricsReport } from "../../app.ts";
 import { type ExitStatus, type Invocation, withBrain } from "../invocation.ts";
-import { fitLine, printable, type Style } from "../output.ts";
+import { printable, type Style } from "../output.ts";
 import { countOf } from "../render.ts";
 import { formatDay, readSince } from "../times.ts";
 import { readChoice } from "../words.ts";
@@ -43,7 +43,11 @@ export async function runMetrics(invocation: Invocation, flags: MetricsFlags): P
     ...(flags.per === undefined ? {} : { per: readChoice("--per", flags.per, ["cycle", "day"]) }),
   };
   const report = await withBrain(invocation, (brain) => brain.metrics(query));
-  invocation.output.print(report, renderMetrics);
+  // What was never anything else than nought is left out where nobody asked for it.
+  const isNews = ({ values }: MetricSeries) => flags.names !== undefined || values.some((value) => value !== 0);
+  invocation.output.print(report, ({ cycles, series }, style) =>
+    renderMetrics({ cycles, series: series.filter(isNews) }, style),
+  );
   return 0;
 }
 
@@ -58,7 +62,7 @@ function renderMetrics({ cycles, series }: MetricsReport, style: Style): string 
     const spark = drawSpark(values, Math.max(8, Math.min(SPARK_COLUMNS, room)), style.isTerminal ? BLOCKS : ASCII);
     const [from, to] = [known.at(0) ?? 0, known.at(-1) ?? 0];
     const numbers = `${shortNumber(from).padStart(NUMBER_COLUMNS)} ${shortNumber(to).padStart(NUMBER_COLUMNS)}`;
-    return fitLine(`${printable(name).padEnd(nameColumns, "\u00a0")} ${numbers} ${spark}`, style.width);
+    return `${printable(name).padEnd(nameColumns)} ${numbers} ${spark}`;
   });
   const span = `${formatDay(first.at)} to ${formatDay(last.at)}`;
   const head = `${countOf(cycles.length, "night")}, ${span}: each number at the first, at the last, and its course`;
