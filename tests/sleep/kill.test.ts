@@ -215,8 +215,8 @@ test("of two that sleep at once one runs, and the other says which process has i
   let refusal: unknown = null;
   let holder = 0;
   const store = Store.open(path, createTestClock(now));
-  const { wasKilled } = await runChild(path, ["15"], (line) => {
-    if (line !== "link" || holder !== 0) return;
+  const { wasKilled } = await runChild(path, ["60"], (line) => {
+    if (line !== "embed" || holder !== 0) return;
     holder = store.leases.runningHolder("sleep") ?? -1;
     runSleep(store, createHashEmbedder(WIDE), { config: SMALL_CELLS }).catch((error: unknown) => {
       refusal = error;
