@@ -37,6 +37,9 @@ const HOSTILE: ServiceSpec = {
   program: ["/opt/no de/bin/node", "--import", "/opt/a%b.mjs", "/opt/dormouse's/cli.js"],
 };
 
+/** Says what systemd thinks of a unit. */
+const ANALYZER = "systemd-analyze";
+
 const golden = (name: string) => readFileSync(packagePath(`tests/fixtures/daemon/${name}`), "utf8");
 const written = ({ steps }: ServicePlan) =>
   steps.flatMap((step) => (step.do === "write" ? [step.content] : [])).join("");
@@ -135,12 +138,12 @@ describe("systemd", () => {
     expect(readSystemdWords(line)).toEqual(["/usr/bin/env", ...daemonCommand(odd)]);
   });
 
-  it.skipIf(spawnSync("systemd-analyze", ["--version"]).status !== 0)("finds nothing to complain about", () => {
+  it.skipIf(spawnSync(ANALYZER, ["--version"]).status !== 0)("finds nothing to complain about", () => {
     const verify = (text: string) => {
       const unit = join(folder, "dormouse-test.service");
       // The program must be there for systemd to be content.
       writeFileSync(unit, text.replace(/^ExecStart="[^"]*"/m, `ExecStart="${process.execPath}"`));
-      const { status, stderr } = spawnSync("systemd-analyze", ["--user", "verify", unit], {
+      const { status, stderr } = spawnSync(ANALYZER, ["--user", "verify", unit], {
         encoding: "utf8",
         env: { ...process.env, XDG_RUNTIME_DIR: folder },
       });
