@@ -21,7 +21,7 @@ import { resolveCited, writeThought } from "./write-thought.ts";
 const CURSOR = "sleep.distil";
 /** Turns of one window, and characters beyond which no further turn is taken. */
 const WINDOW_TURNS = 40;
-const WINDOW_CHARS = 12_000;
+const WINDOW_CHARS = 8_000;
 /** Turns before the window that are shown with it, so that a reply keeps its question. */
 const TURNS_BEFORE = 4;
 /** Fewer characters than these say nothing worth distilling. */

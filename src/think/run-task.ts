@@ -11,8 +11,8 @@ import { applyAnswers } from "./apply-answers.ts";
 import { type Material, PREAMBLE, renderPrompt } from "./material.ts";
 import type { Place, Progress, Task, ThinkContext } from "./task.ts";
 
-/** Tokens of one answer, at most. */
-const MAX_TOKENS = 2_000;
+/** Tokens of one answer, at most: with the longest material it fits the 8,192 of a small local model. */
+const MAX_TOKENS = 1_500;
 /** Nights in which a model may fail at the same place before it is stepped over. */
 const MAX_TRIES = 3;
 /** Steps that a dry run looks ahead, at most. */
