@@ -136,6 +136,7 @@ export class Operations {
 
   /** Number of the next sleep cycle, from 1. */
   nextCycle(): number {
-    return (this.#connection.sql<{ n: number | null }>("SELECT max(cycle) AS n FROM metric").get()?.n ?? 0) + 1;
+    // Rows are written in the order of cycles, so the last one names the newest.
+    return (this.#connection.values<number>("SELECT cycle FROM metric ORDER BY id DESC LIMIT 1").get() ?? 0) + 1;
   }
 }
