@@ -17,6 +17,8 @@ const GROWTH = 1.1;
 /** Vectors read for nearest neighbours of the sample, at most: 400 queries at 100,000 nodes, in two seconds. */
 const NEIGHBOR_COMPARISONS = 40_000_000;
 const MIN_NEIGHBOR_QUERIES = 100;
+/** Comparisons between two looks at the time, some tens of milliseconds. */
+const COMPARED_BETWEEN = 500_000;
 
 /**
  * Distance from identical, in units of the distance between random texts, within which two texts are the
@@ -139,12 +141,13 @@ async function measureCosines(context: PhaseContext, vectors: number): Promise<C
   const queries = Math.max(MIN_NEIGHBOR_QUERIES, Math.floor(NEIGHBOR_COMPARISONS / vectors));
   const step = Math.max(1, Math.ceil(sampled.length / queries));
   const asked = sampled.filter((_, index) => index % step === 0);
+  const between = Math.max(1, Math.floor(COMPARED_BETWEEN / vectors));
   const nearest: number[] = [];
   for (const [index, { id, scopeId }] of asked.entries()) {
     if (!context.dryRun && context.isTimeUp()) return null;
     const [neighbor] = store.read(() => nearestExactly(store, id, scopeId, 1));
     if (neighbor !== undefined) nearest.push(neighbor.cosine);
-    await context.breathe(index + 1, asked.length);
+    if (index % between === 0) await context.breathe(index + 1, asked.length);
   }
   return { random: random.sort((a, b) => a - b), nearest: nearest.sort((a, b) => a - b) };
 }
