@@ -87,7 +87,8 @@ describe("a schedule", () => {
 
 describe("a simulated life", () => {
   const days = planDays([talk("one", 5)], [alone("scrap")], { days: 40, seed: 5, askedShare: 0 });
-  const run = (config: object) => live(days, { embedder: createHashEmbedder(), config, alone: false, onDay: () => {} });
+  const run = (config: object, sleepEvery = 1) =>
+    live(days, { embedder: createHashEmbedder(), config, sleepEvery, alone: false, onDay: () => {} });
 
   test("counts what decayed before a question needed it, and nothing where nothing decays", async () => {
     const kept = summarise(await run({ decayAgeDays: 400 }));
