@@ -101,6 +101,16 @@ describe("a simulated life", () => {
     expect(hasty.fates.isolated).toMatchObject({ thoughts: 1, decayed: 1 });
   });
 
+  test("sleeps as seldom as it is told, and every stretch of days is accounted for", async () => {
+    const life = await run({ decayAgeDays: 400 }, 8);
+    expect(life.nights.map(({ day }) => day)).toEqual([7, 15, 23, 31, 39]);
+    const { stretches } = summarise(life);
+    expect(stretches.map(({ upToDay }) => upToDay)).toEqual([30, 40]);
+    const merged = life.fates.copy.merged + life.fates.said.merged;
+    expect(merged).toBeGreaterThan(0);
+    expect(stretches.reduce((sum, stretch) => sum + stretch.merged, 0)).toBe(merged);
+  });
+
   test("lasts one night a day, and notes put twice stand behind one after their night", async () => {
     const life = await run({ decayAgeDays: 400 });
     expect(life.nights).toHaveLength(40);
