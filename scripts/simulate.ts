@@ -2,9 +2,10 @@
  * Years of a brain in minutes: conversations arrive day by day, a person asks, the brain sleeps every night.
  *
  *   npm run simulate -- --data DIR [--years 0.5] [--seed 1] [--asked 1] [--set locomo|beam]… [--limit N]
- *                       [--config NAME=NUMBER]… [--alone] [--json]
+ *                       [--config NAME=NUMBER]… [--sleep-every 1] [--alone] [--json]
  *
  * `--asked`: share of the questions that are asked in fact; what answers the others must not be lost either.
+ * `--sleep-every`: days from one sleep to the next; a longer pause changes little and takes less time.
  * `--config`: any number that steers sleep. `--alone`: without the brain that never sleeps beside it.
  */
 import { parseArgs } from "node:util";
@@ -30,13 +31,14 @@ interface SimulationOptions {
   /** Conversations of each set at most. */
   readonly limit: number;
   readonly config: Partial<SleepConfig>;
+  readonly sleepEvery: number;
   readonly alone: boolean;
   readonly json: boolean;
 }
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
-  const { data, sets, limit, seed, years, askedShare, config, alone } = options;
+  const { data, sets, limit, seed, years, askedShare, config, sleepEvery, alone } = options;
   const corpora = sets.flatMap((only) =>
     [...discoverSets(data, { only, scales: BEAM_SCALES })].flatMap((set) => set.corpora.slice(0, limit)),
   );
@@ -47,12 +49,21 @@ async function main(): Promise<void> {
   const life = await live(schedule, {
     embedder: createBuiltinEmbedder(),
     config,
+    sleepEvery,
     alone,
     onDay: (day) => {
       if (day % 30 === 29) process.stderr.write(`day ${day + 1} of ${days}\n`);
     },
   });
-  const report = { years, seed, askedShare, config, ...summarise(life), tookSeconds: secondsSince(started) };
+  const report = {
+    years,
+    seed,
+    askedShare,
+    sleepEvery,
+    config,
+    ...summarise(life),
+    tookSeconds: secondsSince(started),
+  };
   console.log(options.json ? JSON.stringify(report, null, 2) : formatLife(report));
 }
 
@@ -71,6 +82,7 @@ function readOptions(args: readonly string[]): SimulationOptions {
       set: { type: "string", multiple: true, default: ["locomo", "beam"] },
       limit: { type: "string" },
       config: { type: "string", multiple: true, default: [] },
+      "sleep-every": { type: "string", default: "1" },
       alone: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
     },
@@ -84,6 +96,7 @@ function readOptions(args: readonly string[]): SimulationOptions {
     askedShare: readNumber("--asked", values.asked, 0, 1),
     limit: values.limit === undefined ? Number.POSITIVE_INFINITY : readNumber("--limit", values.limit, 1, 1e6),
     config: Object.fromEntries(values.config.map(readSetting)),
+    sleepEvery: readNumber("--sleep-every", values["sleep-every"], 1, 365),
     alone: values.alone,
     json: values.json,
   };

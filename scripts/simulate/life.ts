@@ -28,6 +28,8 @@ const PLACES = 10;
 export interface LifeOptions {
   readonly embedder: Embedder;
   readonly config: NonNullable<SleepOptions["config"]>;
+  /** Days from one sleep to the next. */
+  readonly sleepEvery: number;
   /** Leave the brain that never sleeps out. */
   readonly alone: boolean;
   readonly onDay: (day: number) => void;
@@ -186,9 +188,10 @@ export async function live(days: readonly Day[], options: LifeOptions): Promise<
     const nights: Night[] = [];
     const needed = new Set<string>();
     const lost = new Set<string>();
+    const fresh: string[] = [];
     for (const [index, day] of days.entries()) {
       now = FIRST_DAY + index * MS_PER_DAY + ARRIVE_AT;
-      const fresh = await asleep.learn(day);
+      fresh.push(...(await asleep.learn(day)));
       await awake?.learn(day);
       now = FIRST_DAY + index * MS_PER_DAY + ASK_AT;
       for (const { question, gold, isFirst, isAsked } of day.askings) {
@@ -201,7 +204,9 @@ export async function live(days: readonly Day[], options: LifeOptions): Promise<
         answers.push({ day: index, isFirst, hit, hitAwake });
       }
       now = FIRST_DAY + index * MS_PER_DAY + SLEEP_AT;
-      nights.push(await passNight(asleep, index, fresh, options.config));
+      if ((index + 1) % options.sleepEvery === 0) {
+        nights.push(await passNight(asleep, index, fresh.splice(0), options.config));
+      }
       options.onDay(index);
     }
     const askings = days.flatMap((day) => day.askings.filter(({ isFirst }) => isFirst));

@@ -46,6 +46,7 @@ export interface LifeReport extends LifeSummary {
   readonly years: number;
   readonly seed: number;
   readonly askedShare: number;
+  readonly sleepEvery: number;
   readonly config: Readonly<Record<string, number>>;
   readonly tookSeconds: number;
 }
@@ -81,17 +82,19 @@ export function summarise(life: Life): LifeSummary {
 }
 
 function stretchesOf(life: Life): Stretch[] {
-  return Array.from({ length: Math.ceil(life.nights.length / DAYS_PER_LINE) }, (_, index) => {
-    const nights = life.nights.slice(index * DAYS_PER_LINE, (index + 1) * DAYS_PER_LINE);
+  const lastDay = Math.max(0, ...life.nights.map(({ day }) => day), ...life.answers.map(({ day }) => day));
+  return Array.from({ length: Math.floor(lastDay / DAYS_PER_LINE) + 1 }, (_, index) => {
+    const [from, to] = [index * DAYS_PER_LINE, Math.min(lastDay + 1, (index + 1) * DAYS_PER_LINE)];
+    const nights = life.nights.filter(({ day }) => day >= from && day < to);
     return {
-      upToDay: index * DAYS_PER_LINE + nights.length,
+      upToDay: to,
       merged: total(nights, "merged"),
       decayed: total(nights, "decayed"),
       copiesBefore: total(nights, "copiesBefore"),
       copiesAfter: total(nights, "copiesAfter"),
-      nightMs: Math.round(total(nights, "tookMs") / nights.length),
-      longestNightMs: Math.round(Math.max(...nights.map(({ tookMs }) => tookMs))),
-      ...askedIn(life, index * DAYS_PER_LINE, (index + 1) * DAYS_PER_LINE),
+      nightMs: Math.round(total(nights, "tookMs") / Math.max(1, nights.length)),
+      longestNightMs: Math.round(Math.max(0, ...nights.map(({ tookMs }) => tookMs))),
+      ...askedIn(life, from, to),
     };
   });
 }

@@ -47,6 +47,15 @@ export interface SleepConfig {
   readonly calibrationMinNodes: number;
   /** Thoughts sampled for calibration, at most. */
   readonly calibrationSample: number;
+  /** Share of the thoughts whose nearest neighbour is near enough for a link. */
+  readonly linkedShare: number;
+  /**
+   * Share of the thoughts that are isolated for being far from everything, at most; decay takes what is isolated, and
+   * a brain on one topic has none. What has a nearer neighbour gets one link in any case.
+   */
+  readonly isolatedShare: number;
+  /** Cosine below which nothing is kin: the nearest of many is nearer than two at random by chance alone. */
+  readonly leastKinCosine: number;
   /** Similar links that one visit of a thought adds, at most. */
   readonly linkNeighbors: number;
   /** Similar links a thought holds, at most. */
@@ -86,6 +95,9 @@ export interface SleepConfig {
 export const DEFAULT_SLEEP_CONFIG: SleepConfig = {
   calibrationMinNodes: 50,
   calibrationSample: 400,
+  linkedShare: 0.75,
+  isolatedShare: 0.01,
+  leastKinCosine: 0.4,
   linkNeighbors: 5,
   linkDegree: 12,
   linkPerNight: 200_000,

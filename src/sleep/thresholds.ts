@@ -10,7 +10,7 @@ import { sampleThoughts } from "../store/sleep-links.ts";
 import type { Store } from "../store/store.ts";
 import type { Thresholds } from "./forecast.ts";
 import { nearestExactly } from "./neighbors.ts";
-import type { PhaseContext, PhaseOutcome } from "./phase.ts";
+import { DEFAULT_SLEEP_CONFIG, type PhaseContext, type PhaseOutcome, type SleepConfig } from "./phase.ts";
 
 /** A brain is calibrated again once it has grown by this factor. */
 const GROWTH = 1.1;
@@ -27,17 +27,8 @@ const COMPARED_BETWEEN = 500_000;
 const DUPLICATE_DISTANCE = 0.02;
 /** The same for thoughts whose words are the same: what the model must grant them before they are merged. */
 const MERGE_DISTANCE = 0.12;
-/** Share of the thoughts whose nearest neighbour is near enough for a link. */
-const LINKED_SHARE = 0.75;
 /** A vector without any word has cosine 0.5 with every other; nothing may be similar at that. */
 const LEAST_LINK_COSINE = 0.55;
-/**
- * A thought is isolated when its nearest neighbour is no nearer than two thoughts picked at random mostly are. Decay
- * takes what is isolated, so no more than this share of a brain is called so because the rest of it is on one topic.
- */
-const ISOLATED_SHARE = 0.01;
-/** Where random texts have little in common, the nearest of many is nearer than two of them by chance alone. */
-const LEAST_KIN_COSINE = 0.4;
 
 /** For brains too small to be measured: high enough for any model. */
 const DEFAULT_THRESHOLDS: Thresholds = { randomMean: 0, link: 0.9, kin: 0.9, duplicate: 0.985, merge: 0.93 };
@@ -64,26 +55,34 @@ export function toWeight(cosine: number, { randomMean }: Thresholds): number {
   return Math.max(0, Math.min(1000, Math.round((1000 * (cosine - randomMean)) / (1 - randomMean))));
 }
 
+type ThresholdConfig = Pick<SleepConfig, "linkedShare" | "isolatedShare" | "leastKinCosine">;
+
 /** Measured cosines, ascending. */
 export interface CosineSample {
   readonly random: readonly number[];
   readonly nearest: readonly number[];
 }
 
-/** Thresholds from a sample: pure, monotone in the sample's quantiles. */
-export function planThresholds({ random, nearest }: CosineSample): Thresholds & { readonly randomP99: number } {
+/**
+ * Thresholds from a sample: pure, monotone in the sample's quantiles. A thought is isolated when its nearest neighbour
+ * is no nearer than two thoughts picked at random mostly are, and few are called so.
+ */
+export function planThresholds(
+  { random, nearest }: CosineSample,
+  config: ThresholdConfig = DEFAULT_SLEEP_CONFIG,
+): Thresholds & { readonly randomP99: number } {
   // A model that calls everything the same would otherwise divide by zero later on.
   const randomMean = Math.min(0.95, Math.max(0, random.reduce((sum, cosine) => sum + cosine, 0) / random.length));
   const randomP99 = percentileOf(random, 0.99);
   const merge = 1 - MERGE_DISTANCE * (1 - randomMean);
-  const wanted = Math.max(LEAST_LINK_COSINE, randomP99, percentileOf(nearest, 1 - LINKED_SHARE));
+  const wanted = Math.max(LEAST_LINK_COSINE, randomP99, percentileOf(nearest, 1 - config.linkedShare));
   const link = Math.min(wanted, merge);
-  const unrelated = Math.min(percentileOf(random, 0.5), percentileOf(nearest, ISOLATED_SHARE));
+  const unrelated = Math.min(percentileOf(random, 0.5), percentileOf(nearest, config.isolatedShare));
   return {
     randomMean,
     randomP99,
     link,
-    kin: Math.min(link, Math.max(LEAST_KIN_COSINE, unrelated)),
+    kin: Math.min(link, Math.max(config.leastKinCosine, unrelated)),
     duplicate: 1 - DUPLICATE_DISTANCE * (1 - randomMean),
     merge,
   };
@@ -103,7 +102,7 @@ export async function calibrate(context: PhaseContext): Promise<PhaseOutcome> {
   const sample = await measureCosines(context, vectors);
   if (sample === null) return { planned: 1, applied: 0, details: { stopped: 1 } };
   if (sample.nearest.length < config.calibrationMinNodes / 2) return { planned: 0, applied: 0 };
-  const thresholds = planThresholds(sample);
+  const thresholds = planThresholds(sample, config);
   if (dryRun) {
     forecast.thresholds = thresholds;
     return { planned: 1, applied: 0, details: { sampled: sample.nearest.length } };

@@ -87,7 +87,8 @@ describe("a schedule", () => {
 
 describe("a simulated life", () => {
   const days = planDays([talk("one", 5)], [alone("scrap")], { days: 40, seed: 5, askedShare: 0 });
-  const run = (config: object) => live(days, { embedder: createHashEmbedder(), config, alone: false, onDay: () => {} });
+  const run = (config: object, sleepEvery = 1) =>
+    live(days, { embedder: createHashEmbedder(), config, sleepEvery, alone: false, onDay: () => {} });
 
   test("counts what decayed before a question needed it, and nothing where nothing decays", async () => {
     const kept = summarise(await run({ decayAgeDays: 400 }));
@@ -98,6 +99,16 @@ describe("a simulated life", () => {
     expect(hasty.lostShare).toBe(hasty.lost / 10);
     expect(hasty.endHits.asleep).toBeLessThan(hasty.endHits.awake ?? 0);
     expect(hasty.fates.isolated).toMatchObject({ thoughts: 1, decayed: 1 });
+  });
+
+  test("sleeps as seldom as it is told, and every stretch of days is accounted for", async () => {
+    const life = await run({ decayAgeDays: 400 }, 8);
+    expect(life.nights.map(({ day }) => day)).toEqual([7, 15, 23, 31, 39]);
+    const { stretches } = summarise(life);
+    expect(stretches.map(({ upToDay }) => upToDay)).toEqual([30, 40]);
+    const merged = life.fates.copy.merged + life.fates.said.merged;
+    expect(merged).toBeGreaterThan(0);
+    expect(stretches.reduce((sum, stretch) => sum + stretch.merged, 0)).toBe(merged);
   });
 
   test("lasts one night a day, and notes put twice stand behind one after their night", async () => {

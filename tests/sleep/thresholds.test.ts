@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { runSleep } from "../../src/sleep/cycle.ts";
+import { DEFAULT_SLEEP_CONFIG, type SleepConfig } from "../../src/sleep/phase.ts";
 import { planThresholds, readThresholds, toWeight } from "../../src/sleep/thresholds.ts";
 import { MODEL_GAUGES } from "../../src/store/operations.ts";
 import { createTestStore, type TestStore } from "../support/brain.ts";
@@ -106,6 +107,20 @@ describe("kin", () => {
     // A brain in which much is nearer by chance than the nearest of many: one thought of a hundred is isolated.
     const twoHeaps = { random: spread(0.3, 0.9), nearest: spread(0.42, 0.95) };
     expect(planThresholds(twoHeaps).kin).toBeCloseTo(0.425, 2);
+  });
+
+  test("and links move with the numbers of sleep", () => {
+    const sample = { random: spread(0.3, 0.9), nearest: spread(0.42, 0.95) };
+    const withNumbers = (numbers: Partial<SleepConfig>) =>
+      planThresholds(sample, { ...DEFAULT_SLEEP_CONFIG, ...numbers });
+    expect(withNumbers({})).toEqual(planThresholds(sample));
+    expect(withNumbers({ isolatedShare: 0.2 }).kin).toBeCloseTo(0.526, 2);
+    expect(withNumbers({ leastKinCosine: 0.5 }).kin).toBe(0.5);
+    expect(withNumbers({ leastKinCosine: 1 }).kin).toBe(withNumbers({}).link);
+    const far = { random: spread(-0.2, 0.4), nearest: spread(0.5, 0.9) };
+    const linkFrom = (linkedShare: number) => planThresholds(far, { ...DEFAULT_SLEEP_CONFIG, linkedShare }).link;
+    expect(linkFrom(0.5)).toBeCloseTo(0.7, 2);
+    expect(linkFrom(0.5)).toBeGreaterThan(linkFrom(0.75));
   });
 
   test("never lies above what is linked anyway, nor where unrelated texts meet by chance", () => {
