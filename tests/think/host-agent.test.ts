@@ -70,7 +70,7 @@ describe("preparing", () => {
     expect(await texts({ batches: 2 })).toEqual(["one", "two"]);
     expect(await texts({ session: sessionId("two"), batches: 9 })).toEqual(["two"]);
     await expect(batchesOf({ batches: 0 })).rejects.toThrow(/whole number/);
-    await expect(batchesOf({ session: "n_0000000000000000" })).rejects.toThrow(/no node/);
+    await expect(batchesOf({ session: "n_0000000000000000" })).rejects.toMatchObject({ code: "not_found" });
   });
 });
 
