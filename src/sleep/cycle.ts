@@ -164,6 +164,7 @@ function createNight(given: Given, options: SleepOptions, lease: HeldLease | nul
     forecast: createForecast(),
     onProgress: options.onProgress ?? (() => {}),
     rest: options.rest ?? (async () => {}),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
     isTimeUp: () => options.signal?.aborted === true || store.now() >= endsAt,
     commit: (fn) => {
       if (lease === null) throw new RangeError("a dry run writes nothing");

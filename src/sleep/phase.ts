@@ -148,6 +148,8 @@ export interface PhaseContext {
   readonly reports: readonly PhaseReport[];
   /** What the phases before would have left, in a dry run. */
   readonly forecast: Forecast;
+  /** Ends a request that waits for a language model; what has none looks at `isTimeUp`. */
+  readonly signal?: AbortSignal;
   /** True once the time given is used up; asked between batches. */
   isTimeUp(): boolean;
   /** One transaction that fails when the lease was lost. Never called in a dry run. */

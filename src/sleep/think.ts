@@ -39,6 +39,7 @@ export function thinkPhase(name: TaskName): Phase {
       answeredBy: thinker.model.name,
       duplicateCosine: readThresholds(store).duplicate,
       share: shareOf(name, thinker, context),
+      ...(context.signal === undefined ? {} : { signal: context.signal }),
       isTimeUp: () => context.isTimeUp(),
       commit: (fn) => context.commit(fn),
       breathe: (done, total) => context.breathe(done, total),

@@ -29,6 +29,8 @@ export interface TaskRun extends ThinkContext {
   readonly model: MeteredModel;
   readonly share: Share;
   readonly dryRun: boolean;
+  /** Ends a request that is waited for; the task stops before it. */
+  readonly signal?: AbortSignal;
   isTimeUp(): boolean;
   breathe(done: number, total: number | null): Promise<void>;
 }
@@ -109,6 +111,7 @@ class TaskNight {
       try {
         await this.#ask(material);
       } catch (error) {
+        if (this.#run.signal?.aborted === true) return false;
         if (!(error instanceof DormouseError)) throw error;
         if (error.code === "llm_budget") return false;
         if (error.code === "llm_bad_reply") this.#count("invalid");
@@ -123,7 +126,7 @@ class TaskNight {
   }
 
   async #ask(material: Material): Promise<void> {
-    const { model } = this.#run;
+    const { model, signal } = this.#run;
     this.#count("requests");
     // An answer may take minutes: whoever watches the lease should know that we are here.
     this.#run.commit(() => {});
@@ -132,6 +135,7 @@ class TaskNight {
       prompt: renderPrompt(material),
       maxTokens: MAX_TOKENS,
       answer: this.#task.wholeAnswer,
+      ...(signal === undefined ? {} : { signal }),
     });
     const { accepted, refused } = await applyAnswers(this.#task, this.#run, material, value.answers);
     this.#planned += accepted.length + refused.length;

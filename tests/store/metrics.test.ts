@@ -35,12 +35,16 @@ describe("what a night leaves", () => {
     expect(seriesOf("phase.link.ms")).toHaveLength(2);
   });
 
-  it("keeps no word: a kind whose label is gone has no series", async () => {
+  it("keeps no word: a kind whose label is not there has no series", async () => {
     await brain.remember({ content: "the heating is serviced in autumn", kind: "appointment" });
     await sleep();
     expect(seriesOf("kind.appointment")).toEqual([1]);
-    const names = brain.store.connection.values<string>("SELECT name FROM metric").all();
+    const { connection, labels } = brain.store;
+    const names = connection.values<string>("SELECT name FROM metric").all();
     expect(names.filter((name) => name.includes("appointment"))).toEqual([]);
+    const id = labels.find("kind", "appointment") ?? 0;
+    connection.db.prepare("UPDATE metric SET name = ? WHERE name = ?").run(`kind.${id + 10_000}`, `kind.${id}`);
+    expect(readMetrics(brain.store, { names: ["kind.*"] }).series).toEqual([]);
   });
 
   it("estimates near-duplicates by the model, and asks again only when something happened", async () => {

@@ -57,6 +57,31 @@ describe("a night with a model", () => {
     expect(violations(brain.store)).toEqual([]);
   });
 
+  test("waits for no answer once it is called off, and the next night asks the same", async () => {
+    await fillForThinking(brain);
+    const stop = new AbortController();
+    const asked: string[] = [];
+    const silent: LanguageModel = {
+      name: "silent",
+      complete: ({ prompt, signal }) => {
+        asked.push(prompt);
+        return new Promise((_, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason));
+          setImmediate(() => stop.abort());
+        });
+      },
+    };
+    const report = await runSleep(brain.store, brain.embedder, { loadThinker: thinkerOf(silent), signal: stop.signal });
+    expect(report.interrupted).toBe(true);
+    expect(report.phases.at(-1)).toMatchObject({ name: "distil", applied: 0, details: { requests: 1, stopped: 1 } });
+    expect(report.phases.at(-1)).not.toHaveProperty("error");
+    const model = createScriptedModel(answerEverything);
+    await runSleep(brain.store, brain.embedder, { loadThinker: thinkerOf(model) });
+    // But for the mark of the fence, which is new each time.
+    const unmarked = (prompt = "") => prompt.replaceAll(/material [0-9a-f]{16}/g, "material");
+    expect(unmarked(model.requests[0]?.request.prompt)).toBe(unmarked(asked[0]));
+  });
+
   test("is followed by nights that find less and less, until nothing is left to ask", async () => {
     await fillForThinking(brain);
     const model = createScriptedModel(answerEverything);
