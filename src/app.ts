@@ -65,6 +65,7 @@ import { rememberAll, rememberOne } from "./remember/remember.ts";
 import { buildContext, type ContextAnswer, type ContextOptions } from "./retrieve/context.ts";
 import { type HistoryEntry, type HistoryOptions, history } from "./retrieve/history.ts";
 import { how, list, type PathStep, type SourceDetail, show, type ThoughtInspection } from "./retrieve/inspect.ts";
+import { estimateTokens, pack } from "./retrieve/pack.ts";
 import { search } from "./retrieve/search.ts";
 import { type WhyNode, why } from "./retrieve/why.ts";
 import type { SleepOptions, SleepReport } from "./sleep/cycle.ts";
@@ -111,7 +112,7 @@ export type {
   VerifyProblem,
   WhyNode,
 };
-export { LISTABLE_STATES, PastBrain };
+export { estimateTokens, LISTABLE_STATES, PastBrain, pack };
 
 export interface BrainOptions {
   /** The brain file; default: `defaultBrainPath()`. */
@@ -125,6 +126,8 @@ export interface BrainOptions {
   readonly embedder?: Embedder;
   /** Folder of the brain's model, or of models, when it is not the built-in one; default `DORMOUSE_MODEL_DIR`. */
   readonly modelDirectory?: string;
+  /** Scopes that may be read; default all. The first is the one written into unless a thought names another. */
+  readonly scopes?: readonly string[];
   /** Told what a person should know beside an answer, in a sentence without words of a memory. */
   readonly onNotice?: (notice: string) => void;
 }
@@ -180,10 +183,13 @@ export class Brain {
   readonly #store: Store;
   readonly #actor: Actor;
   readonly #models: BrainModels;
+  /** What a thought that names no scope is written into; undefined for the store's default. */
+  readonly #scope: string | undefined;
 
   private constructor(store: Store, options: BrainOptions) {
     this.#store = store;
     this.#actor = options.actor ?? "person";
+    this.#scope = options.scopes?.[0];
     this.#models = new BrainModels(store, {
       given: options.embedder,
       directory: options.modelDirectory ?? (process.env.DORMOUSE_MODEL_DIR || undefined),
@@ -195,6 +201,12 @@ export class Brain {
     const path = options.path ?? defaultBrainPath();
     const store = Store.open(path, options.clock ?? systemClock, { create: options.create === true });
     if (store.fullText.isOutdated()) renewFullText(store, options.onNotice);
+    try {
+      if (options.scopes !== undefined) store.scopes.openOnly(options.scopes);
+    } catch (error) {
+      store.close();
+      throw error;
+    }
     return new Brain(store, options);
   }
 
@@ -204,12 +216,13 @@ export class Brain {
 
   /** Remembers one thought; a refusal throws. */
   remember(input: RememberInput): Promise<RememberResult> {
-    return rememberOne(this.#store, this.#models.current, input, { actor: this.#actor });
+    return rememberOne(this.#store, this.#models.current, this.#inScope(input), { actor: this.#actor });
   }
 
   /** Remembers many in one transaction; refusals are results. */
   rememberAll(inputs: readonly RememberInput[]): Promise<RememberResult[]> {
-    return rememberAll(this.#store, this.#models.current, inputs, { actor: this.#actor });
+    const scoped = inputs.map((input) => this.#inScope(input));
+    return rememberAll(this.#store, this.#models.current, scoped, { actor: this.#actor });
   }
 
   /** Reads transcripts, vaults and text files into the brain; only what is new is written. */
@@ -420,6 +433,10 @@ export class Brain {
 
   close(): void {
     this.#store.close();
+  }
+
+  #inScope(input: RememberInput): RememberInput {
+    return this.#scope === undefined || input.scope !== undefined ? input : { ...input, scope: this.#scope };
   }
 
   #noteAccess(ids: readonly string[]): void {

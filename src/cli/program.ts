@@ -7,6 +7,7 @@ import { Command, CommanderError, Help, type HelpContext, Option } from "command
 import { DormouseError, isUsageError } from "../core/errors.ts";
 import { packagePath } from "../core/package-path.ts";
 import { BASES, SOURCE_TYPES, THOUGHT_KINDS, TRUST_LEVELS } from "../core/types.ts";
+import type { McpFlags } from "./commands/mcp.ts";
 import type { RecallFlags } from "./commands/recall.ts";
 import type { SourceListFlags } from "./commands/source.ts";
 import type { VerifyFlags } from "./commands/verify.ts";
@@ -124,6 +125,7 @@ export function createProgram(report: Report): DormouseCommand {
   addCareCommands(program, report);
   addProofCommands(program, report);
   addModelCommands(program, report);
+  addAgentCommands(program, report);
   return program;
 }
 
@@ -533,6 +535,22 @@ function addProofCommands(program: DormouseCommand, report: Report): void {
     .action(async (file: string, options: { key?: string }, command: Command) => {
       const { runCheckpoint } = await import("./commands/checkpoint.ts");
       report(await runCheckpoint(invocationOf(command), file, options));
+    });
+}
+
+function addAgentCommands(program: DormouseCommand, report: Report): void {
+  program
+    .command("mcp")
+    .description("serve the brain to an agent over standard input and output (Model Context Protocol)")
+    .option(
+      "--scope <scope>",
+      "scope the agent may read; may be repeated, the first is written into (default: all)",
+      collect,
+    )
+    .examples("dormouse mcp", "dormouse mcp --brain ./project.db --scope work --scope public")
+    .action(async (options: McpFlags, command: Command) => {
+      const { runMcp } = await import("./commands/mcp.ts");
+      report(await runMcp(invocationOf(command), options, readVersion()));
     });
 }
 

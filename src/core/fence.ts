@@ -13,3 +13,8 @@ export const MATERIAL_OPEN_MARK = "dormouse:material";
 export function isOwnOutput(text: string): boolean {
   return text.includes(`<${FENCE_OPEN_MARK}`) || text.includes(`<${MATERIAL_OPEN_MARK}`);
 }
+
+/** The text with nothing in it that could open or close a fence of ours: the angle before its name is replaced. */
+export function neutralise(text: string): string {
+  return text.replaceAll(/<(\s*\/?\s*dormouse:)/gi, "‹$1").replaceAll("\r", "");
+}

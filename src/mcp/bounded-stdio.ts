@@ -86,7 +86,7 @@ export class BoundedStdio implements Transport {
     } catch {
       // The input broke: whoever wrote it is gone, and so is the need to answer.
     }
-    this.#stop();
+    this.#end();
   }
 
   async #take(line: Line): Promise<void> {
@@ -203,7 +203,8 @@ export class BoundedStdio implements Transport {
 
 /** Waits until everything written was handed to the system, or its reader is gone. */
 export async function flush(output: Writable): Promise<void> {
-  if (output.writableLength > 0 && !output.destroyed) await Promise.race([once(output, "drain"), once(output, "close")]);
+  if (output.writableLength > 0 && !output.destroyed)
+    await Promise.race([once(output, "drain"), once(output, "close")]);
 }
 
 function idOf(value: unknown): RequestId | null {

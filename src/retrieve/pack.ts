@@ -2,7 +2,7 @@
  * Packs thoughts as evidence under a token budget: each item labelled with id, kind, date, source and
  * trust, inside a fence that no content can close. Pure.
  */
-import { FENCE_OPEN_MARK } from "../core/fence.ts";
+import { FENCE_OPEN_MARK, neutralise } from "../core/fence.ts";
 import { firstDay } from "../core/referent.ts";
 import type { BeliefRelations, ThoughtView } from "../core/types.ts";
 
@@ -101,11 +101,6 @@ function withIds(word: string, ids: readonly string[]): string[] {
   if (ids.length === 0) return [];
   const shown = ids.slice(0, MAX_IDS).join(", ");
   return [`${word} ${shown}${ids.length > MAX_IDS ? " and more" : ""}`];
-}
-
-/** No content can open or close a fence of ours: the angle before its name is replaced. */
-function neutralise(text: string): string {
-  return text.replaceAll(/<(\s*\/?\s*dormouse:)/gi, "‹$1").replaceAll("\r", "");
 }
 
 /** A label stays on its line and inside its brackets. */
