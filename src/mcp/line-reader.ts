@@ -24,7 +24,7 @@ export class LineReader {
       const end = chunk.indexOf(NEWLINE, start);
       const piece = chunk.subarray(start, end < 0 ? chunk.length : end);
       start = end < 0 ? chunk.length : end + 1;
-      if (!this.#isDropping) {
+      if (!this.#isDropping && piece.length > 0) {
         this.#parts.push(piece);
         this.#length += piece.length;
         // One byte more may be the carriage return before the end.

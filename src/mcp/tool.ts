@@ -68,13 +68,14 @@ export const idSchema = z.string().min(1).max(40);
 /** Issues told of one call; the first ones are enough to mend it. */
 const MAX_ISSUES = 5;
 /** Names by which somebody might hope to reach another brain or another scope. */
-const FIXED: Readonly<Record<string, string>> = {
-  brain: "one brain is fixed when the server starts (`dormouse mcp --brain FILE`)",
-  brainPath: "one brain is fixed when the server starts (`dormouse mcp --brain FILE`)",
-  path: "one brain is fixed when the server starts (`dormouse mcp --brain FILE`)",
-  scope: "scopes are fixed when the server starts (`dormouse mcp --scope NAME`)",
-  scopes: "scopes are fixed when the server starts (`dormouse mcp --scope NAME`)",
-};
+const BRAIN_IS_FIXED = "one brain is fixed when the server starts (`dormouse mcp --brain FILE`)";
+const SCOPES_ARE_FIXED = "scopes are fixed when the server starts (`dormouse mcp --scope NAME`)";
+const FIXED: ReadonlyMap<string, string> = new Map([
+  ["brain", BRAIN_IS_FIXED],
+  ["path", BRAIN_IS_FIXED],
+  ["scope", SCOPES_ARE_FIXED],
+  ["scopes", SCOPES_ARE_FIXED],
+]);
 
 export function defineTool<I extends z.ZodRawShape, O extends z.ZodRawShape>(definition: Definition<I, O>): Tool {
   const { name, title, description, annotations, run } = definition;
@@ -99,7 +100,7 @@ function nameUnknown(issue: z.core.$ZodRawIssue): string | undefined {
   return issue.keys
     .slice(0, MAX_ISSUES)
     .map((key) =>
-      /^\w{1,40}$/.test(key) ? `${key}: ${FIXED[key] ?? "there is no such argument"}` : "unknown argument",
+      /^\w{1,40}$/.test(key) ? `${key}: ${FIXED.get(key) ?? "there is no such argument"}` : "unknown argument",
     )
     .join("; ");
 }

@@ -19,6 +19,14 @@ import {
 } from "../tool.ts";
 
 const breakSchema = z.object({ id: z.string(), because: z.string(), event: z.string().nullable() });
+const legSchema = z.object({
+  axiom: z.boolean(),
+  endedBy: z.string().nullable(),
+  broken: z.array(breakSchema),
+  get parents(): z.ZodArray<typeof nodeSchema> {
+    return z.array(nodeSchema);
+  },
+});
 const nodeSchema = z.object({
   id: z.string(),
   role: z.enum(["source", "thought"]),
@@ -38,15 +46,8 @@ const nodeSchema = z.object({
   seenBefore: z.boolean(),
   omitted: z.number().int(),
   omittedLegs: z.number().int(),
-  get legs() {
-    return z.array(
-      z.object({
-        axiom: z.boolean(),
-        endedBy: z.string().nullable(),
-        broken: z.array(breakSchema),
-        parents: z.array(nodeSchema),
-      }),
-    );
+  get legs(): z.ZodArray<typeof legSchema> {
+    return z.array(legSchema);
   },
 });
 type Node = z.input<typeof nodeSchema>;
