@@ -20,7 +20,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sleep: ["core", "text", "graph", "store", "remember"],
   app: ["core", "text", "graph", "store", "embed", "remember", "extract", "retrieve", "recall", "sleep"],
   index: ["core", "app"],
-  cli: ["core", "text", "app"],
+  mcp: ["core", "app"],
+  cli: ["core", "text", "app", "mcp"],
 };
 
 interface SourceFile {
@@ -65,6 +66,7 @@ describe("the source tree", () => {
       "recall",
       "sleep",
       "app",
+      "mcp",
       "cli",
     ]) {
       expect(layers).toContain(layer);
@@ -113,5 +115,11 @@ describe("the source tree", () => {
   it("imports optional and heavy packages lazily", () => {
     const eager = /^import(?!\s+type)[^;]*from "(?:@xenova\/transformers|chrono-node|@clack\/prompts)"/m;
     expect(pathsWhere((file) => eager.test(file.text))).toEqual([]);
+    // The protocol's packages and its face load when `dormouse mcp` runs, and with no other command.
+    const protocol = /^import(?!\s+type)[^;]*from "(?:@modelcontextprotocol\/|[^"]*\/mcp\/)/m;
+    const loaders = pathsWhere((file) => file.layer !== "mcp" && protocol.test(file.text));
+    expect(loaders).toEqual(["cli/commands/mcp.ts"]);
+    const commands = /^import(?!\s+type)[^;]*from "[^"]*commands\/mcp\.ts"/m;
+    expect(pathsWhere((file) => commands.test(file.text))).toEqual([]);
   });
 });

@@ -183,19 +183,22 @@ describe("the MCP server's standard input", { timeout: SLOW }, () => {
       console.log(`20,000 pings to a stalled reader: ${Math.round(peak)} MiB at the most`);
       expect(peak).toBeLessThan(250);
     }
-    const { replies, status } = await converse("");
+    const conversation = converse("");
+    child.stdout?.resume();
+    const { replies, status } = await conversation;
     expect(replies.slice(1).map(({ id }) => id)).toEqual(Array.from({ length: pings }, (_, index) => index));
     expect(status).toBe(0);
   });
 
   it("goes when its reader has gone", async () => {
+    const exit = once(child, "exit");
     child.stdin?.write(`${hello}\n`);
     await once(child.stdout ?? child, "data");
     child.stdout?.destroy();
     child.stdin?.write(`${ping(1)}\n`);
     await delay(100);
     child.stdin?.write(`${ping(2)}\n`);
-    const [status] = await once(child, "exit");
+    const [status] = await exit;
     expect(status).toBe(0);
   });
 });
