@@ -3,7 +3,6 @@
  * as it is answered and as the answers are taken, and what is no message is answered instead of closing the
  * connection. Decides nothing about methods, and logs nothing that was sent.
  */
-import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import {
   isJSONRPCErrorResponse,
@@ -45,6 +44,8 @@ export class BoundedStdio implements Transport {
   readonly #pending = new Map<RequestId, Pending>();
   #pendingCount = 0;
   #pendingBytes = 0;
+  /** Messages that the system has not taken yet. */
+  #unwritten = 0;
   #isClosed = false;
   #wake: (() => void) | null = null;
   #end: () => void = () => {};
@@ -176,7 +177,7 @@ export class BoundedStdio implements Transport {
 
   async #awaitLastAnswers(): Promise<void> {
     const deadline = setTimeout(() => this.#stop(), LAST_ANSWERS_MS);
-    while (!this.#isClosed && (this.#pendingCount > 0 || this.#output.writableNeedDrain)) {
+    while (!this.#isClosed && (this.#pendingCount > 0 || this.#unwritten > 0)) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -189,7 +190,12 @@ export class BoundedStdio implements Transport {
   }
 
   #write(message: object): void {
-    if (!this.#isClosed) this.#output.write(`${JSON.stringify(message)}\n`);
+    if (this.#isClosed) return;
+    this.#unwritten += 1;
+    this.#output.write(`${JSON.stringify(message)}\n`, () => {
+      this.#unwritten -= 1;
+      this.#wake?.();
+    });
   }
 
   #stop(): void {
@@ -199,12 +205,6 @@ export class BoundedStdio implements Transport {
     this.#wake?.();
     this.#end();
   }
-}
-
-/** Waits until everything written was handed to the system, or its reader is gone. */
-export async function flush(output: Writable): Promise<void> {
-  if (output.writableLength > 0 && !output.destroyed)
-    await Promise.race([once(output, "drain"), once(output, "close")]);
 }
 
 function idOf(value: unknown): RequestId | null {

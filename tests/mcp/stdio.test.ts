@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { PassThrough } from "node:stream";
+import { PassThrough, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Brain } from "../../src/app.ts";
@@ -200,6 +200,19 @@ describe("the MCP server's standard input", { timeout: SLOW }, () => {
     child.stdin?.write(`${ping(2)}\n`);
     const [status] = await exit;
     expect(status).toBe(0);
+  });
+});
+
+describe("a client that sends no more and takes nothing", { timeout: SLOW }, () => {
+  it("is not waited for without end", async () => {
+    const brain = Brain.open({ path: cli.brain });
+    const input = new PassThrough();
+    const written: string[] = [];
+    const output = new Writable({ write: (chunk) => void written.push(String(chunk)) });
+    input.end(`${hello}\n`);
+    await serve(brain, { input, output, version: "1", onFailure: () => {} });
+    brain.close();
+    expect([written.length, output.writableLength > 0]).toEqual([1, true]);
   });
 });
 

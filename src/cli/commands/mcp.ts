@@ -21,5 +21,7 @@ export async function runMcp(invocation: Invocation, flags: McpFlags, version: s
   } finally {
     brain.close();
   }
+  // What nobody takes would keep the process for as long as its reader lives.
+  if (process.stdout.writableLength > 0) process.exit(0);
   return 0;
 }
