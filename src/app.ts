@@ -450,3 +450,17 @@ export class Brain {
     );
   }
 }
+
+/**
+ * Opens a brain file, for one process at a time or many: writers wait for one another. Close it when done.
+ * @param options which file (default `DORMOUSE_BRAIN`, else `~/.dormouse/brain.db`), whether to make it, which scopes
+ * to read, and who writes
+ * @throws DormouseError `no_brain`, `not_a_brain`, `newer_brain`, `unknown_scope`, and as the disk does
+ * @example
+ * const brain = openBrain({ path: "brain.db", create: true });
+ * await brain.remember({ content: "The kettle is descaled on the first of the month." });
+ * brain.close();
+ */
+export function openBrain(options: BrainOptions = {}): Brain {
+  return Brain.open(options);
+}

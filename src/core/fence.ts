@@ -14,7 +14,7 @@ export function isOwnOutput(text: string): boolean {
   return text.includes(`<${FENCE_OPEN_MARK}`) || text.includes(`<${MATERIAL_OPEN_MARK}`);
 }
 
-/** The text with nothing in it that could open or close a fence of ours: the angle before its name is replaced. */
-export function neutralise(text: string): string {
+/** The text without anything that could open or close a fence of ours: the angle before its name is replaced. */
+export function disarmFences(text: string): string {
   return text.replaceAll(/<(\s*\/?\s*dormouse:)/gi, "‹$1").replaceAll("\r", "");
 }

@@ -2,7 +2,7 @@
  * Packs thoughts as evidence under a token budget: each item labelled with id, kind, date, source and
  * trust, inside a fence that no content can close. Pure.
  */
-import { FENCE_OPEN_MARK, neutralise } from "../core/fence.ts";
+import { disarmFences, FENCE_OPEN_MARK } from "../core/fence.ts";
 import { firstDay } from "../core/referent.ts";
 import type { BeliefRelations, ThoughtView } from "../core/types.ts";
 
@@ -64,7 +64,7 @@ export function pack(items: readonly PackItem[], header: string, budget: number)
     const fixed = estimateTokens([...title, label].join("\n")) + 2;
     const room = budget - tokens - fixed;
     if (room < MIN_ITEM_TOKENS) break;
-    const body = indent(fitText(neutralise(item.view.content), room));
+    const body = indent(fitText(disarmFences(item.view.content), room));
     lines.push(...title, label, body);
     tokens += fixed + estimateTokens(body);
     section = item.section;
@@ -105,7 +105,7 @@ function withIds(word: string, ids: readonly string[]): string[] {
 
 /** A label stays on its line and inside its brackets. */
 function oneLine(text: string): string {
-  return neutralise(text)
+  return disarmFences(text)
     .replaceAll(/[\s|[\]]+/g, " ")
     .trim();
 }

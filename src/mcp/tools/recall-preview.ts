@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { RecallPreview } from "../../app.ts";
 import { systemClock } from "../../core/clock.ts";
-import { neutralise } from "../../core/fence.ts";
+import { disarmFences } from "../../core/fence.ts";
 import { cutText, DEFAULT_MAX_TOKENS, readCursor, takePage, tokensOf } from "../page.ts";
 import {
   cursorSchema,
@@ -146,7 +146,7 @@ function renderPreview(preview: RecallPreview, items: readonly Item[], page: z.i
   for (const { list, node } of items) {
     if (list !== section) lines.push(`## ${TITLES[list]}`);
     section = list;
-    const label = neutralise(node.label).replaceAll(/\s+/g, " ");
+    const label = disarmFences(node.label).replaceAll(/\s+/g, " ");
     const shown = label.length > TEXT_LABEL_CHARS ? `${label.slice(0, TEXT_LABEL_CHARS)} […]` : label;
     lines.push(`  [${node.id} | ${node.role}] ${shown}`);
   }

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { WhyNode } from "../../app.ts";
 import { systemClock } from "../../core/clock.ts";
-import { neutralise } from "../../core/fence.ts";
+import { disarmFences } from "../../core/fence.ts";
 import { beliefSchema, decayedSchema, relationsShape, trustSchema } from "../answer-schemas.ts";
 import { cutText, DEFAULT_MAX_TOKENS, readCursor, takePage, tokensOf } from "../page.ts";
 import {
@@ -137,7 +137,7 @@ function treeOf(steps: readonly Step[], items: readonly Step[]): Node {
 
 function renderWalk(items: readonly Step[], page: z.infer<typeof pageSchema>): string {
   const lines = items.map(({ node }) => {
-    const label = neutralise(node.label).replaceAll(/\s+/g, " ");
+    const label = disarmFences(node.label).replaceAll(/\s+/g, " ");
     const shown = label.length > TEXT_LABEL_CHARS ? `${label.slice(0, TEXT_LABEL_CHARS)} […]` : label;
     const state = [
       node.trust,
