@@ -67,6 +67,7 @@ import { rememberAll, rememberOne } from "./remember/remember.ts";
 import { buildContext, type ContextAnswer, type ContextOptions } from "./retrieve/context.ts";
 import { type HistoryEntry, type HistoryOptions, history } from "./retrieve/history.ts";
 import { how, list, type PathStep, type SourceDetail, show, type ThoughtInspection } from "./retrieve/inspect.ts";
+import { estimateTokens, pack } from "./retrieve/pack.ts";
 import { search } from "./retrieve/search.ts";
 import { type WhyNode, why } from "./retrieve/why.ts";
 import type { SleepOptions, SleepReport } from "./sleep/cycle.ts";
@@ -124,7 +125,7 @@ export type {
   VerifyProblem,
   WhyNode,
 };
-export { LISTABLE_STATES, PastBrain };
+export { estimateTokens, LISTABLE_STATES, PastBrain, pack };
 
 export interface BrainOptions {
   /** The brain file; default: `defaultBrainPath()`. */
@@ -140,6 +141,8 @@ export interface BrainOptions {
   readonly modelDirectory?: string;
   /** Default: as configured beside the brain, if it is; null: none. */
   readonly languageModel?: LanguageModel | null;
+  /** Scopes that may be read; default all. The first is the one written into unless a thought names another. */
+  readonly scopes?: readonly string[];
   /** Told what a person should know beside an answer, in a sentence without words of a memory. */
   readonly onNotice?: (notice: string) => void;
 }
@@ -204,11 +207,14 @@ export class Brain {
   readonly #actor: Actor;
   readonly #models: BrainModels;
   readonly #givenModel: LanguageModel | null | undefined;
+  /** What a thought that names no scope is written into; undefined for the store's default. */
+  readonly #scope: string | undefined;
 
   private constructor(store: Store, options: BrainOptions) {
     this.#store = store;
     this.#actor = options.actor ?? "person";
     this.#givenModel = options.languageModel;
+    this.#scope = options.scopes?.[0];
     this.#models = new BrainModels(store, {
       given: options.embedder,
       directory: options.modelDirectory ?? (process.env.DORMOUSE_MODEL_DIR || undefined),
@@ -220,6 +226,12 @@ export class Brain {
     const path = options.path ?? defaultBrainPath();
     const store = Store.open(path, options.clock ?? systemClock, { create: options.create === true });
     if (store.fullText.isOutdated()) renewFullText(store, options.onNotice);
+    try {
+      if (options.scopes !== undefined) store.scopes.openOnly(options.scopes);
+    } catch (error) {
+      store.close();
+      throw error;
+    }
     return new Brain(store, options);
   }
 
@@ -229,12 +241,13 @@ export class Brain {
 
   /** Remembers one thought; a refusal throws. */
   remember(input: RememberInput): Promise<RememberResult> {
-    return rememberOne(this.#store, this.#models.current, input, { actor: this.#actor });
+    return rememberOne(this.#store, this.#models.current, this.#inScope(input), { actor: this.#actor });
   }
 
   /** Remembers many in one transaction; refusals are results. */
   rememberAll(inputs: readonly RememberInput[]): Promise<RememberResult[]> {
-    return rememberAll(this.#store, this.#models.current, inputs, { actor: this.#actor });
+    const scoped = inputs.map((input) => this.#inScope(input));
+    return rememberAll(this.#store, this.#models.current, scoped, { actor: this.#actor });
   }
 
   /** Reads transcripts, vaults and text files into the brain; only what is new is written. */
@@ -525,6 +538,10 @@ export class Brain {
     this.#store.close();
   }
 
+  #inScope(input: RememberInput): RememberInput {
+    return this.#scope === undefined || input.scope !== undefined ? input : { ...input, scope: this.#scope };
+  }
+
   #noteAccess(ids: readonly string[]): void {
     if (ids.length === 0) return;
     const store = this.#store;
@@ -542,4 +559,18 @@ export class Brain {
     const store = this.#store;
     for (const { timed, ms } of this.#timings.splice(0)) noteLatency(store.connection, timed, ms, store.now());
   }
+}
+
+/**
+ * Opens a brain file, for one process at a time or many: writers wait for one another. Close it when done.
+ * @param options which file (default `DORMOUSE_BRAIN`, else `~/.dormouse/brain.db`), whether to make it, which scopes
+ * to read, and who writes
+ * @throws DormouseError `no_brain`, `not_a_brain`, `newer_brain`, `unknown_scope`, and as the disk does
+ * @example
+ * const brain = openBrain({ path: "brain.db", create: true });
+ * await brain.remember({ content: "The kettle is descaled on the first of the month." });
+ * brain.close();
+ */
+export function openBrain(options: BrainOptions = {}): Brain {
+  return Brain.open(options);
 }

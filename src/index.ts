@@ -34,6 +34,7 @@ export {
   type MetricsReport,
   type ModelStatus,
   type NewLegs,
+  openBrain,
   PastBrain,
   type PathStep,
   type Prepared,

@@ -36,7 +36,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   index: ["core", "llm", "app"],
   daemon: ["core", "app"],
-  cli: ["core", "text", "app", "daemon"],
+  mcp: ["core", "app"],
+  cli: ["core", "text", "app", "daemon", "mcp"],
 };
 
 interface SourceFile {
@@ -84,6 +85,7 @@ describe("the source tree", () => {
       "sleep",
       "app",
       "daemon",
+      "mcp",
       "cli",
     ]) {
       expect(layers).toContain(layer);
@@ -132,6 +134,12 @@ describe("the source tree", () => {
   it("imports optional and heavy packages lazily", () => {
     const eager = /^import(?!\s+type)[^;]*from "(?:@xenova\/transformers|chrono-node|@clack\/prompts)"/m;
     expect(pathsWhere((file) => eager.test(file.text))).toEqual([]);
+    // The protocol's packages and its face load when `dormouse mcp` runs, and with no other command.
+    const protocol = /^import(?!\s+type)[^;]*from "(?:@modelcontextprotocol\/|[^"]*\/mcp\/)/m;
+    const loaders = pathsWhere((file) => file.layer !== "mcp" && protocol.test(file.text));
+    expect(loaders).toEqual(["cli/commands/mcp.ts"]);
+    const commands = /^import(?!\s+type)[^;]*from "[^"]*commands\/mcp\.ts"/m;
+    expect(pathsWhere((file) => commands.test(file.text))).toEqual([]);
   });
 
   it("loads zod only with what checks data by it, and whole only as a namespace that can be shaken", () => {

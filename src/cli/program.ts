@@ -9,6 +9,7 @@ import { packagePath } from "../core/package-path.ts";
 import { BASES, SOURCE_TYPES, THOUGHT_KINDS, TRUST_LEVELS } from "../core/types.ts";
 import type { CommandFlags, HttpFlags } from "./commands/config-llm.ts";
 import type { InstallFlags } from "./commands/daemon-install.ts";
+import type { McpFlags } from "./commands/mcp.ts";
 import type { RecallFlags } from "./commands/recall.ts";
 import type { SourceListFlags } from "./commands/source.ts";
 import type { VerifyFlags } from "./commands/verify.ts";
@@ -128,6 +129,7 @@ export function createProgram(report: Report): DormouseCommand {
   addModelCommands(program, report);
   addConfigCommands(program, report);
   addDaemonCommands(program, report);
+  addAgentCommands(program, report);
   return program;
 }
 
@@ -538,6 +540,22 @@ function addProofCommands(program: DormouseCommand, report: Report): void {
     .action(async (file: string, options: { key?: string }, command: Command) => {
       const { runCheckpoint } = await import("./commands/checkpoint.ts");
       report(await runCheckpoint(invocationOf(command), file, options));
+    });
+}
+
+function addAgentCommands(program: DormouseCommand, report: Report): void {
+  program
+    .command("mcp")
+    .description("serve the brain to an agent over standard input and output (Model Context Protocol)")
+    .option(
+      "--scope <scope>",
+      "scope the agent may read; may be repeated, the first is written into (default: all)",
+      collect,
+    )
+    .examples("dormouse mcp", "dormouse mcp --brain ./project.db --scope work --scope public")
+    .action(async (options: McpFlags, command: Command) => {
+      const { runMcp } = await import("./commands/mcp.ts");
+      report(await runMcp(invocationOf(command), options, readVersion()));
     });
 }
 

@@ -48,6 +48,16 @@ export class Scopes {
     );
   }
 
+  /**
+   * Opens these scopes alone to this connection's reads.
+   * @throws DormouseError `unknown_scope`
+   */
+  openOnly(names: readonly string[]): void {
+    const ids = names.map((name) => this.idOf(name));
+    this.#connection.db.exec("DELETE FROM temp.session_scope");
+    for (const id of ids) this.#connection.sql("INSERT OR IGNORE INTO temp.session_scope (id) VALUES (?)").run(id);
+  }
+
   /** Ids the session may read, ascending. */
   readableIds(): number[] {
     return this.#connection
