@@ -175,9 +175,14 @@ export class Beliefs {
   otherStaleness(nodeIds: readonly number[], revivedId: number): Map<number, number> {
     const leaving = new Set(nodeIds);
     const kept = new Map<number, number>();
+    // All of them: the one that keeps a thought may be no reason for what rests on it, and another one is.
+    const reasons = new Map<number, Set<number>>();
     const keep = (id: number, seq: number): boolean => {
-      if (kept.has(id) || seq <= this.#lastFoundGood(id) || this.#isPartyTo(seq, id)) return false;
-      kept.set(id, seq);
+      const known = reasons.get(id);
+      if (known?.has(seq) === true || seq <= this.#lastFoundGood(id) || this.#isPartyTo(seq, id)) return false;
+      if (known === undefined) reasons.set(id, new Set([seq]));
+      else known.add(seq);
+      if (!kept.has(id)) kept.set(id, seq);
       return true;
     };
     const parents = this.#connection.sql<{ childId: number; id: number; belief: number; staleBy: number | null }>(
@@ -203,8 +208,10 @@ export class Beliefs {
       const next: number[] = [];
       for (const batch of batchesOf(ring, BATCH)) {
         for (const { id, parentId } of children.all(JSON.stringify(batch))) {
-          const seq = kept.get(parentId);
-          if (seq !== undefined && leaving.has(id) && keep(id, seq)) next.push(id);
+          if (!leaving.has(id)) continue;
+          let isNews = false;
+          for (const seq of reasons.get(parentId) ?? []) isNews = keep(id, seq) || isNews;
+          if (isNews) next.push(id);
         }
       }
       ring = next;
