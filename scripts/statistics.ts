@@ -2,6 +2,7 @@
  * Order statistics of measured times, for eval and bench. Refuses an empty sample: a missing measurement
  * must not print as zero.
  */
+import { percentileOf } from "../src/core/percentile.ts";
 
 /**
  * The value that a share of the sample does not exceed, by the nearest-rank rule.
@@ -10,10 +11,11 @@
  */
 export function percentile(sample: readonly number[], share: number): number {
   if (!(share > 0 && share <= 1)) throw new RangeError(`a share of ${share} is no percentile`);
-  const sorted = [...sample].sort((a, b) => a - b);
-  const value = sorted[Math.ceil(share * sorted.length) - 1];
-  if (value === undefined) throw new RangeError("an empty sample has no percentile");
-  return value;
+  if (sample.length === 0) throw new RangeError("an empty sample has no percentile");
+  return percentileOf(
+    [...sample].sort((a, b) => a - b),
+    share,
+  );
 }
 
 /** The middle value; of an even sample the mean of the two in the middle. @throws RangeError when empty. */

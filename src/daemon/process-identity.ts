@@ -3,7 +3,7 @@
  * again. Reads what the system tells anybody; refuses to guess where it tells nothing.
  */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { isRunning, readBootId, readOrNull, readProcessStat } from "../core/running-process.ts";
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -11,8 +11,6 @@ export interface ProcessIdentity {
   readonly startedAs: string | null;
 }
 
-/** Field of /proc/PID/stat that holds the start in ticks since boot, counted behind the name in parentheses. */
-const START_FIELD = 19;
 const PS_TIMEOUT_MS = 5_000;
 
 /** This process. */
@@ -27,38 +25,22 @@ export function isSameProcess({ pid, startedAs }: ProcessIdentity): boolean {
   return startedAs === null || now === null || now === startedAs;
 }
 
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
-}
-
 function readStart(pid: number): string | null {
-  try {
-    return process.platform === "linux" ? readLinuxStart(pid) : readListedStart(pid);
-  } catch {
-    return null;
-  }
+  return process.platform === "linux" ? readLinuxStart(pid) : readOrNull(() => readListedStart(pid)) || null;
 }
 
 /** The same number and tick can come again after a restart of the machine, so its boot is part of it. */
 function readLinuxStart(pid: number): string | null {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const ticks = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[START_FIELD];
-  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  return ticks === undefined ? null : `${boot}:${ticks}`;
+  const [stat, boot] = [readProcessStat(pid), readBootId()];
+  return stat === null || boot === null ? null : `${boot}:${stat.start}`;
 }
 
-function readListedStart(pid: number): string | null {
-  if (process.platform === "win32") return null;
-  const listed = execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], {
+function readListedStart(pid: number): string {
+  if (process.platform === "win32") return "";
+  return execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], {
     encoding: "utf8",
     env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
     stdio: ["ignore", "pipe", "ignore"],
     timeout: PS_TIMEOUT_MS,
   }).trim();
-  return listed === "" ? null : listed;
 }

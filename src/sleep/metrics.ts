@@ -4,8 +4,8 @@
  */
 import { takeCensus } from "../store/census.ts";
 import { addMetrics, lastMetric, takeLatencies, thinMetrics } from "../store/metrics.ts";
-import { sampleThoughts } from "../store/sleep-links.ts";
 import { countForMetrics } from "../store/sleep-upkeep.ts";
+import { sampleVectors } from "./neighbors.ts";
 import type { PhaseContext, PhaseOutcome } from "./phase.ts";
 import { readThresholds } from "./thresholds.ts";
 
@@ -59,10 +59,7 @@ function estimateNearDuplicates({ store }: PhaseContext, events: number, visible
   if (known !== null && lastMetric(store.connection, "events") === events) return known;
   const { duplicate } = readThresholds(store);
   return store.read(() => {
-    const sample = sampleThoughts(store.connection, DUPLICATE_SAMPLE).flatMap(({ id, scopeId }) => {
-      const vector = store.vectors.get(id);
-      return vector === null || vector.every((value) => value === 0) ? [] : [{ id, scopeId, vector }];
-    });
+    const sample = sampleVectors(store, DUPLICATE_SAMPLE);
     if (sample.length === 0) return 0;
     const twins = sample.filter(({ id, scopeId, vector }) => {
       const { neighbors } = store.vectors.nearest(vector, 1, { scopeIds: [scopeId], except: new Set([id]) });

@@ -4,7 +4,7 @@
  * twice the size costs less than three times the night. Neighbours are of the same scope and visible.
  */
 import { cosineFromL2 } from "../core/ports.ts";
-import { eachVector } from "../store/sleep-links.ts";
+import { eachVector, type ScopedNode, sampleThoughts } from "../store/sleep-links.ts";
 import { Squares } from "../store/squares.ts";
 import type { Store } from "../store/store.ts";
 import type { Neighbor } from "../store/vectors.ts";
@@ -24,6 +24,14 @@ const SORTED_BETWEEN = 5_000;
 
 export function createExactSearch(store: Store): NeighborSearch {
   return (nodeId, scopeId, k) => nearestExactly(store, nodeId, scopeId, k);
+}
+
+/** Visible thoughts spread over the brain, at most so many, those among them that have a vector with a word in it. */
+export function sampleVectors(store: Store, limit: number): (ScopedNode & { readonly vector: Int8Array })[] {
+  return sampleThoughts(store.connection, limit).flatMap(({ id, scopeId }) => {
+    const vector = store.vectors.get(id);
+    return vector === null || vector.every((value) => value === 0) ? [] : [{ id, scopeId, vector }];
+  });
 }
 
 export function nearestExactly(store: Store, nodeId: number, scopeId: number, k: number): Neighbor[] {

@@ -6,10 +6,9 @@
 import { percentileOf } from "../core/percentile.ts";
 import { VECTOR_SCALE } from "../core/ports.ts";
 import { LINK_CURSOR, MODEL_GAUGES } from "../store/operations.ts";
-import { sampleThoughts } from "../store/sleep-links.ts";
 import type { Store } from "../store/store.ts";
 import type { Thresholds } from "./forecast.ts";
-import { nearestExactly } from "./neighbors.ts";
+import { nearestExactly, sampleVectors } from "./neighbors.ts";
 import { DEFAULT_SLEEP_CONFIG, type PhaseContext, type PhaseOutcome, type SleepConfig } from "./phase.ts";
 
 /** A brain is calibrated again once it has grown by this factor. */
@@ -128,12 +127,7 @@ export async function calibrate(context: PhaseContext): Promise<PhaseOutcome> {
 /** Null when time ran out. */
 async function measureCosines(context: PhaseContext, vectors: number): Promise<CosineSample | null> {
   const { store, config } = context;
-  const sampled = store.read(() =>
-    sampleThoughts(store.connection, config.calibrationSample).flatMap(({ id, scopeId }) => {
-      const vector = store.vectors.get(id);
-      return vector === null || vector.every((value) => value === 0) ? [] : [{ id, scopeId, vector }];
-    }),
-  );
+  const sampled = store.read(() => sampleVectors(store, config.calibrationSample));
   const random = sampled.flatMap(({ vector }, index) =>
     sampled.slice(0, index).map((other) => cosineOf(vector, other.vector)),
   );

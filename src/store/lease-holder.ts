@@ -4,8 +4,9 @@
  * name of a machine. Guesses nothing: what cannot be known is left to the lease's own end.
  */
 import { randomUUID } from "node:crypto";
-import { readFileSync, readlinkSync } from "node:fs";
+import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { isRunning, readBootId, readOrNull, readProcessStat } from "../core/running-process.ts";
 import { sha256 } from "./digest.ts";
 
 /** gone: known to have ended. running: a process of that id lives here. elsewhere: not to be seen from here. */
@@ -22,16 +23,13 @@ interface Place {
 
 const DIGEST_DIGITS = 16;
 const SEPARATOR = "/";
-/** Place of a process's state and of its start among the fields behind its name in /proc/PID/stat. */
-const STATE_FIELD = 0;
-const START_FIELD = 19;
 
 let here: Place | undefined;
 
 /** A name for this process as a holder, new at each call. */
 export function nameHolder(): string {
   const { host, boot, space } = placeHere();
-  return [randomUUID(), host, boot, space, readProcess(process.pid)?.start ?? ""].join(SEPARATOR);
+  return [randomUUID(), host, boot, space, readProcessStat(process.pid)?.start ?? ""].join(SEPARATOR);
 }
 
 /**
@@ -48,7 +46,7 @@ export function stateOfHolder(holder: string, pid: number): HolderState {
     if (space !== at.space) return "elsewhere";
   }
   if (!isRunning(pid)) return "gone";
-  const found = readProcess(pid);
+  const found = readProcessStat(pid);
   // Ended, and its parent has not asked yet; or its id went on to another process.
   if (found?.state === "Z" || found?.state === "X") return "gone";
   const isOther = found !== null && start !== undefined && start !== "" && found.start !== start;
@@ -58,38 +56,12 @@ export function stateOfHolder(holder: string, pid: number): HolderState {
 function placeHere(): Place {
   here ??= {
     host: digest(hostname()),
-    boot: digest(readOr("", () => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim())),
-    space: digest(readOr("", () => readlinkSync("/proc/self/ns/pid"))),
+    boot: digest(readBootId() ?? ""),
+    space: digest(readOrNull(() => readlinkSync("/proc/self/ns/pid")) ?? ""),
   };
   return here;
 }
 
 function digest(text: string): string {
   return text === "" ? "" : sha256(text).toString("hex").slice(0, DIGEST_DIGITS);
-}
-
-/** State and start of a process; null where the system does not tell. */
-function readProcess(pid: number): { readonly state: string; readonly start: string } | null {
-  const stat = readOr("", () => readFileSync(`/proc/${pid}/stat`, "utf8"));
-  // The name in brackets may hold blanks and brackets.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state, start] = [fields[STATE_FIELD], fields[START_FIELD]];
-  return state === undefined || start === undefined ? null : { state, start: start.trim() };
-}
-
-function readOr(otherwise: string, read: () => string): string {
-  try {
-    return read();
-  } catch {
-    return otherwise;
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }

@@ -1,5 +1,6 @@
 /** The shapes that answers have in common. */
 import * as z from "zod";
+import type { Task } from "./task.ts";
 
 /** Longest thought that a model may propose, in characters. */
 const MAX_TEXT = 1_000;
@@ -15,7 +16,7 @@ export const legSchema = z.array(numberSchema).min(1).max(MAX_PARENTS);
 /** Any of these legs is enough. */
 export const legsSchema = z.array(legSchema).min(1).max(MAX_LEGS);
 
-/** The whole answer to one request. */
-export function answersSchema<T>(answer: z.ZodType<T>, most: number): z.ZodType<{ answers: T[] }> {
-  return z.strictObject({ answers: z.array(answer).max(most) });
+/** A task with the whole answer to one of its requests: a list of its answers. */
+export function defineTask<T>(task: Omit<Task<T>, "wholeAnswer">): Task<T> {
+  return { ...task, wholeAnswer: z.strictObject({ answers: z.array(task.schema).max(task.maxAnswers) }) };
 }

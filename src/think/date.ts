@@ -8,7 +8,7 @@ import { dateOccurrence } from "../store/dating.ts";
 import { highestThought } from "../store/sleep-links.ts";
 import type { Store } from "../store/store.ts";
 import { type UndatedThought, undatedAbove, undatedBelow, undatedThought } from "../store/think-material.ts";
-import { answersSchema, numberSchema } from "./answer.ts";
+import { defineTask, numberSchema } from "./answer.ts";
 import { checkDateWords, type DaySpan, hintsAtTime, readDay } from "./date-words.ts";
 import { buildMaterial, cutText, type Material } from "./material.ts";
 import { modelSource } from "./model-source.ts";
@@ -35,17 +35,16 @@ export function createDateTask(): Task<Inference> {
     idOf: ({ id }) => id,
     top: (store) => highestThought(store.connection),
   });
-  return {
+  return defineTask({
     name: "date",
     instructions: INSTRUCTIONS,
     schema,
     maxAnswers: TEXTS,
-    wholeAnswer: answersSchema(schema, TEXTS),
     show: showUndated,
     begin: (store) => span.begin(store),
     next: (store, place) => nextTexts(store, place, span),
     take,
-  };
+  });
 }
 
 function nextTexts(store: Store, from: Place, span: Span<UndatedThought>): Step | null {

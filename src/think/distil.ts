@@ -13,7 +13,7 @@ import {
   turnsMetAfter,
   turnsOfSession,
 } from "../store/think-material.ts";
-import { answersSchema, legsSchema, textSchema } from "./answer.ts";
+import { defineTask, legsSchema, textSchema } from "./answer.ts";
 import { buildMaterial, type Material, showThought } from "./material.ts";
 import { type Place, refused, type Step, type Task, type ThinkContext, type Verdict } from "./task.ts";
 import { resolveCited, writeThought } from "./write-thought.ts";
@@ -38,17 +38,16 @@ type Distilled = z.infer<typeof schema>;
 
 /** @param session local id of the only session to distil; default all, as they come */
 export function createDistilTask(session: number | null = null): Task<Distilled> {
-  return {
+  return defineTask({
     name: "distil",
     instructions: INSTRUCTIONS,
     schema,
     maxAnswers: MAX_ANSWERS,
-    wholeAnswer: answersSchema(schema, MAX_ANSWERS),
     show: showThought,
     begin: (store) => beginDistil(store, session),
     next: (store, place) => nextWindow(store, place, session),
     take,
-  };
+  });
 }
 
 /** Cursor of a session that was distilled by name. */

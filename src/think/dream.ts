@@ -6,7 +6,7 @@ import * as z from "zod";
 import type { Store } from "../store/store.ts";
 import { type MaterialNode, originsOf, similarNodes } from "../store/think-material.ts";
 import { AnchorWalk, fitsBeside } from "./anchors.ts";
-import { answersSchema, legSchema, textSchema } from "./answer.ts";
+import { defineTask, legSchema, textSchema } from "./answer.ts";
 import { buildMaterial, type Material, showThought } from "./material.ts";
 import { refused, type Task, type ThinkContext, type Verdict } from "./task.ts";
 import { resolveCited, writeThought } from "./write-thought.ts";
@@ -29,17 +29,16 @@ type Dream = z.infer<typeof schema>;
 
 export function createDreamTask(): Task<Dream> {
   const walk = new AnchorWalk("sleep.dream", gatherAcross);
-  return {
+  return defineTask({
     name: "dream",
     instructions: INSTRUCTIONS,
     schema,
     maxAnswers: MAX_ANSWERS,
-    wholeAnswer: answersSchema(schema, MAX_ANSWERS),
     show: showThought,
     begin: (store) => walk.begin(store),
     next: (store, place) => walk.next(store, place),
     take,
-  };
+  });
 }
 
 /** The anchor and thoughts near it, a few of each origin; null when all of them are from one. */

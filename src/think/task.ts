@@ -59,7 +59,7 @@ export interface Task<Answer = unknown> {
   readonly schema: z.ZodType<Answer>;
   /** Answers to one request, at most. */
   readonly maxAnswers: number;
-  /** Of the whole answer to one request. */
+  /** Of the whole answer to one request; see `defineTask`. */
   readonly wholeAnswer: z.ZodType<{ answers: Answer[] }>;
   readonly show: Show;
   /** Where the task stands. */

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { disputeNodes } from "../remember/dispute.ts";
 import type { Store } from "../store/store.ts";
 import { highestLink, materialNode, pairsAbove, pairsBelow, type SimilarPair } from "../store/think-material.ts";
-import { answersSchema, numberSchema, textSchema } from "./answer.ts";
+import { defineTask, numberSchema, textSchema } from "./answer.ts";
 import { buildMaterial, cutText, type Material, showWhen } from "./material.ts";
 import { Span } from "./span.ts";
 import { type Place, refused, type Step, type Task, type ThinkContext, type Verdict } from "./task.ts";
@@ -32,17 +32,16 @@ export function createTensionTask(): Task<Tension> {
     idOf: ({ linkId }) => linkId,
     top: (store) => highestLink(store.connection),
   });
-  return {
+  return defineTask({
     name: "tension",
     instructions: INSTRUCTIONS,
     schema,
     maxAnswers: PAIRS,
-    wholeAnswer: answersSchema(schema, PAIRS),
     show: showPair,
     begin: (store) => span.begin(store),
     next: (store, place) => nextPairs(store, place, span),
     take,
-  };
+  });
 }
 
 function nextPairs(store: Store, place: Place, span: Span<SimilarPair>): Step | null {

@@ -6,7 +6,7 @@ import * as z from "zod";
 import type { Store } from "../store/store.ts";
 import { type MaterialNode, similarNodes } from "../store/think-material.ts";
 import { AnchorWalk, fitsBeside } from "./anchors.ts";
-import { answersSchema, legsSchema, textSchema } from "./answer.ts";
+import { defineTask, legsSchema, textSchema } from "./answer.ts";
 import { buildMaterial, type Material, showThought } from "./material.ts";
 import { refused, type Task, type ThinkContext, type Verdict } from "./task.ts";
 import { resolveCited, writeThought } from "./write-thought.ts";
@@ -27,17 +27,16 @@ type NewThought = z.infer<typeof schema>;
 
 export function createThinkTask(): Task<NewThought> {
   const walk = new AnchorWalk("sleep.think", surroundingsOf);
-  return {
+  return defineTask({
     name: "think",
     instructions: INSTRUCTIONS,
     schema,
     maxAnswers: MAX_ANSWERS,
-    wholeAnswer: answersSchema(schema, MAX_ANSWERS),
     show: showThought,
     begin: (store) => walk.begin(store),
     next: (store, place) => walk.next(store, place),
     take,
-  };
+  });
 }
 
 function surroundingsOf(store: Store, anchor: MaterialNode): Material | null {

@@ -1,24 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { BeliefChange, HistoryEntry, WhyNode } from "../../src/app.ts";
 import type { SearchAnswer, ThoughtView } from "../../src/core/types.ts";
-import { Cli } from "./run-cli.ts";
+import { useCli } from "./run-cli.ts";
 
 const SLOW = 60_000;
-let built: Cli;
-let cli: Cli;
-
-beforeAll(() => {
-  built = Cli.build();
-}, SLOW);
-afterAll(() => {
-  built.removeHome();
-  built.removeBuild();
-});
-beforeEach(async () => {
-  cli = built.fresh();
-  await cli.run(["init"]);
-});
-afterEach(() => cli.removeHome());
+const cli = useCli();
 
 const resultsOf = async (query: string) => (await cli.json<SearchAnswer>(["search", query])).results;
 

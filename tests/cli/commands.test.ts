@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { packagePath } from "../../src/core/package-path.ts";
-import { Cli } from "./run-cli.ts";
+import { useCli } from "./run-cli.ts";
 
 interface Thought {
   readonly id: string;
@@ -28,21 +28,7 @@ interface Change {
 
 const SLOW = 60_000;
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-let built: Cli;
-let cli: Cli;
-
-beforeAll(() => {
-  built = Cli.build();
-}, SLOW);
-afterAll(() => {
-  built.removeHome();
-  built.removeBuild();
-});
-beforeEach(async () => {
-  cli = built.fresh();
-  await cli.run(["init"]);
-});
-afterEach(() => cli.removeHome());
+const cli = useCli();
 
 function failureOf(stderr: string): Failure["error"] {
   const { error }: Failure = JSON.parse(stderr);

@@ -2,28 +2,14 @@
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { LogLine } from "../../src/daemon/daemon-log.ts";
 import type { DaemonOverview } from "../../src/daemon/overview.ts";
 import type { ServicePlan } from "../../src/daemon/service.ts";
-import { Cli, finished } from "./run-cli.ts";
+import { finished, useCli } from "./run-cli.ts";
 
 const SLOW = 120_000;
-let built: Cli;
-let cli: Cli;
-
-beforeAll(() => {
-  built = Cli.build();
-}, SLOW);
-afterAll(() => {
-  built.removeHome();
-  built.removeBuild();
-});
-beforeEach(async () => {
-  cli = built.fresh();
-  await cli.run(["init"]);
-});
-afterEach(() => cli.removeHome());
+const cli = useCli();
 
 const status = () => cli.json<DaemonOverview>(["daemon", "status"]);
 

@@ -1,24 +1,11 @@
 /** `dormouse metrics` as a process, and its sparklines. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { MetricsReport } from "../../src/app.ts";
 import { drawSpark } from "../../src/cli/commands/metrics.ts";
-import { Cli } from "./run-cli.ts";
+import { useCli } from "./run-cli.ts";
 
 const SLOW = 120_000;
-let built: Cli;
-let cli: Cli;
-beforeAll(() => {
-  built = Cli.build();
-}, 60_000);
-afterAll(() => {
-  built.removeHome();
-  built.removeBuild();
-});
-beforeEach(async () => {
-  cli = built.fresh();
-  await cli.run(["init"]);
-});
-afterEach(() => cli.removeHome());
+const cli = useCli();
 
 describe("metrics", { timeout: SLOW }, () => {
   it("tells night by night what sleep counted, and how long searches took", async () => {

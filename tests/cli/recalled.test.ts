@@ -1,23 +1,9 @@
 /** What the command line says about recalls to somebody who has read the README alone. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { Cli } from "./run-cli.ts";
+import { describe, expect, it } from "vitest";
+import { useCli } from "./run-cli.ts";
 
 const SLOW = 60_000;
-let built: Cli;
-let cli: Cli;
-
-beforeAll(() => {
-  built = Cli.build();
-}, SLOW);
-afterAll(() => {
-  built.removeHome();
-  built.removeBuild();
-});
-beforeEach(async () => {
-  cli = built.fresh();
-  await cli.run(["init"]);
-});
-afterEach(() => cli.removeHome());
+const cli = useCli();
 
 /** What a person reads on stdout. */
 async function read(...args: readonly string[]): Promise<string> {

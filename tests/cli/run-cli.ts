@@ -6,6 +6,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { packagePath } from "../../src/core/package-path.ts";
 
 export interface CliResult {
@@ -20,24 +21,59 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
+const BUILD_MS = 120_000;
+
+/**
+ * The command line for every test of a file: built once, with a new home and an empty brain for each test.
+ * @param prepare runs after `init`
+ */
+export function useCli(prepare: (cli: Cli) => Promise<unknown> = async () => {}): Cli {
+  const cli = Cli.unbuilt();
+  beforeAll(() => cli.build(), BUILD_MS);
+  afterAll(() => cli.removeBuild());
+  beforeEach(async () => {
+    await cli.run(["init"]);
+    await prepare(cli);
+  });
+  afterEach(() => cli.removeHome());
+  return cli;
+}
+
 export class Cli {
-  readonly home: string;
-  readonly brain: string;
   /** The folder of the build. */
   readonly bundle: string;
+  #home: string | null = null;
 
   private constructor(bundle: string) {
     this.bundle = bundle;
-    this.home = mkdtempSync(join(tmpdir(), "dormouse-cli-"));
-    this.brain = join(this.home, "brain.db");
+  }
+
+  /** A command line that cannot run before `build`. */
+  static unbuilt(): Cli {
+    return new Cli(
+      packagePath(`node_modules/.cache/dormouse-cli-${process.pid}-${Math.random().toString(36).slice(2)}`),
+    );
   }
 
   static build(): Cli {
-    const outdir = packagePath(
-      `node_modules/.cache/dormouse-cli-${process.pid}-${Math.random().toString(36).slice(2)}`,
-    );
-    execFileSync(process.execPath, [packagePath("scripts/build.mjs"), "--outdir", relative(packagePath("."), outdir)]);
-    return new Cli(outdir);
+    const cli = Cli.unbuilt();
+    cli.build();
+    return cli;
+  }
+
+  build(): void {
+    const outdir = relative(packagePath("."), this.bundle);
+    execFileSync(process.execPath, [packagePath("scripts/build.mjs"), "--outdir", outdir]);
+  }
+
+  /** A temporary folder, made at first use. */
+  get home(): string {
+    this.#home ??= mkdtempSync(join(tmpdir(), "dormouse-cli-"));
+    return this.#home;
+  }
+
+  get brain(): string {
+    return join(this.home, "brain.db");
   }
 
   /** The same build with a new home and no brain. */
@@ -72,8 +108,10 @@ export class Cli {
     return id;
   }
 
+  /** The next use makes another one. */
   removeHome(): void {
-    rmSync(this.home, { recursive: true, force: true });
+    if (this.#home !== null) rmSync(this.#home, { recursive: true, force: true });
+    this.#home = null;
   }
 
   removeBuild(): void {

@@ -1,23 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { LegChange, SourceListing, TrustChange } from "../../src/app.ts";
-import { Cli } from "./run-cli.ts";
+import { useCli } from "./run-cli.ts";
 
 const SLOW = 60_000;
-let built: Cli;
-let cli: Cli;
-
-beforeAll(() => {
-  built = Cli.build();
-}, SLOW);
-afterAll(() => {
-  built.removeHome();
-  built.removeBuild();
-});
-beforeEach(async () => {
-  cli = built.fresh();
-  await cli.run(["init"]);
-});
-afterEach(() => cli.removeHome());
+const cli = useCli();
 
 describe("source", { timeout: SLOW }, () => {
   it("lists sources, sets their trust by id or by name, and says what followed", async () => {

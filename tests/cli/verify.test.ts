@@ -1,27 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Census, Checkpoint, Verification } from "../../src/app.ts";
-import { Cli } from "./run-cli.ts";
+import { useCli } from "./run-cli.ts";
 
 const SLOW = 60_000;
-let built: Cli;
-let cli: Cli;
-
-beforeAll(() => {
-  built = Cli.build();
-}, SLOW);
-afterAll(() => {
-  built.removeHome();
-  built.removeBuild();
-});
-beforeEach(async () => {
-  cli = built.fresh();
-  await cli.run(["init"]);
-  await cli.remember("Lives in Pune");
-});
-afterEach(() => cli.removeHome());
+const cli = useCli((fresh) => fresh.remember("Lives in Pune"));
 
 describe("verify", { timeout: SLOW }, () => {
   it("passes with status 0, knows the head that stats prints, and fails with status 1 after tampering", async () => {
