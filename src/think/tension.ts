@@ -11,7 +11,7 @@ import { defineTask, numberSchema, textSchema } from "./answer.ts";
 import { buildMaterial, cutText, type Material, showWhen } from "./material.ts";
 import { Span } from "./span.ts";
 import { type Place, refused, type Step, type Task, type ThinkContext, type Verdict } from "./task.ts";
-import { resolveCited, writeThought } from "./write-thought.ts";
+import { NotTaken, resolveCited, writeThought } from "./write-thought.ts";
 
 /** Pairs of one request. */
 const PAIRS = 20;
@@ -87,21 +87,28 @@ async function take(context: ThinkContext, material: Material, { pair, text }: T
   if ("rule" in cited) return refused(cited.rule);
   const proposal = { text, kind: KIND, basis: "inferred", legs: cited.legs, mayReinforce: false } as const;
   if (material.untrusted) return writeThought(context, material, proposal);
-  const disputed = context.commit(() => dispute(context, cited.legs[0] ?? []));
-  if (disputed === null) return refused("stale");
-  if (!disputed) return refused("known");
-  const written = await writeThought(context, material, proposal);
-  return {
-    accepted: true,
-    id: written.accepted ? written.id : store.thoughts.publicId(cited.legs[0]?.[0] ?? 0),
-    status: "disputed",
-  };
+  const [pairIds = []] = cited.legs;
+  // Together, or a night that is killed in between would leave a dispute that nobody explains.
+  const alongside = () => dispute(context, pairIds);
+  const written = await writeThought(context, material, { ...proposal, alongside });
+  if (written.accepted) return { ...written, status: "disputed" };
+  // That it was said already, or in words that cannot be taken, does not make the two any more compatible.
+  try {
+    context.commit(alongside);
+  } catch (error) {
+    if (error instanceof NotTaken) return refused(error.rule);
+    throw error;
+  }
+  return { accepted: true, id: store.thoughts.publicId(pairIds[0] ?? 0), status: "disputed" };
 }
 
-/** Null when one of the two cannot be disputed any more, false when they dispute each other or did so before. */
-function dispute({ store, actor }: ThinkContext, [one, other]: readonly number[]): boolean | null {
-  if (one === undefined || other === undefined) return null;
-  if (materialNode(store.connection, one) === null || materialNode(store.connection, other) === null) return null;
-  if (store.beliefs.hadDispute(one, other, 0)) return false;
-  return disputeNodes(store, [store.thoughts.state(one), store.thoughts.state(other)], actor) !== null;
+/** @throws NotTaken when one of the two cannot be disputed any more, or they dispute each other or did so before */
+function dispute({ store, actor }: ThinkContext, [one, other]: readonly number[]): void {
+  if (one === undefined || other === undefined) throw new NotTaken("stale");
+  if (materialNode(store.connection, one) === null || materialNode(store.connection, other) === null) {
+    throw new NotTaken("stale");
+  }
+  if (store.beliefs.hadDispute(one, other, 0)) throw new NotTaken("known");
+  const seq = disputeNodes(store, [store.thoughts.state(one), store.thoughts.state(other)], actor);
+  if (seq === null) throw new NotTaken("known");
 }

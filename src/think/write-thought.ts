@@ -36,6 +36,8 @@ export interface Proposal {
   readonly referent?: ReferentTime | null;
   /** A known value gets these legs, too; otherwise it is refused. */
   readonly mayReinforce: boolean;
+  /** What belongs to the thought, in the same transaction, when it was taken; by `NotTaken` it undoes both. */
+  readonly alongside?: () => void;
 }
 
 /** What parents of one leg must be. */
@@ -111,6 +113,7 @@ export async function writeThought(context: ThinkContext, material: Material, pr
         beforehand: () => context.commit(() => requireStanding(context, material, proposal, text, parents)),
         alongside: (results) => {
           if (material.untrusted) for (const written of results) holdForReview(store, written, context.actor);
+          if (verdictOf(results[0]).accepted) proposal.alongside?.();
         },
       },
     );
@@ -124,7 +127,7 @@ export async function writeThought(context: ThinkContext, material: Material, pr
 }
 
 /** Undoes the transaction of an answer that must not be taken. */
-class NotTaken extends Error {
+export class NotTaken extends Error {
   readonly rule: Rule;
 
   constructor(rule: Rule) {

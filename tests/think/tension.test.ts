@@ -77,6 +77,25 @@ describe("a contradiction", () => {
     ]);
   });
 
+  test("is named and disputed at once or not at all, and the next night does what one was ended in", async () => {
+    const [dry, wet] = await house();
+    const { db } = brain.store.connection;
+    const nodes = () => db.prepare("SELECT count(*) FROM node").pluck().get();
+    const before = nodes();
+    // As if the process were killed when it writes the thought that says how.
+    db.exec(
+      `CREATE TEMP TRIGGER killed BEFORE INSERT ON main.node WHEN NEW.role = 1 BEGIN SELECT RAISE(ABORT, 'killed'); END`,
+    );
+    const { phases: reports } = await night(finding(), { phases: ["tension"] });
+    expect(reports[0]).toHaveProperty("error");
+    expect(nodes()).toBe(before);
+    expect([dry, wet].map((id) => detailOf(id).belief)).toEqual(["asserted", "asserted"]);
+    db.exec("DROP TRIGGER temp.killed");
+    await night(finding(), { phases: ["tension"] });
+    expect([dry, wet].map((id) => detailOf(id).belief)).toEqual(["disputed", "disputed"]);
+    expect(tensions()).toHaveLength(1);
+  });
+
   test("is never opened again once a person has settled it, and the tension is stale then", async () => {
     const [dry, wet] = await house();
     await night(finding(), { phases: ["tension"] });
